@@ -138,10 +138,7 @@ _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0"
 
 
 def request_answers(handle: ProjectHandle, batch_id: str, actor_id: str) -> pl.DataFrame:
-    """The candidates of a batch that wait for a person, with empty columns for the answers.
-
-    The table shows no more of a candidate than ``ProjectHandle.visible``.
-    """
+    """Candidates that wait for a person, with empty columns for answers; see ``visible``."""
     batch = handle.batch(batch_id)
     asked = set(waiting(handle.workflow, batch, actor_id))
     rows = [
@@ -166,11 +163,7 @@ def export_tasks(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path
 
 
 def import_answers(handle: ProjectHandle, batch_id: str, actor_id: str, path: Path) -> Event:
-    """Submit a table that a person filled in: all rows with an answer, as one event.
-
-    Raises:
-        InputError: for every row that is not valid, or if a step is not allowed.
-    """
+    """Submit all rows with an answer of a table that a person filled in, as one event."""
     file = CsvFile(path)
     header = file.header(needed=["case_id", "candidate_id"])
     decision = next((name for name in _STEPS if name in header), None)

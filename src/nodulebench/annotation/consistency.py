@@ -91,13 +91,7 @@ _RULE = ConsistencyRule()
 
 
 def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE) -> CaseCheck:
-    """Compare the readings of one case.
-
-    There is one reading per reader.
-
-    Returns:
-        The candidates from the feet upwards, named ``candidate-1``, ``candidate-2``, ...
-    """
+    """Compare one reading per reader; candidates are numbered from the feet upwards."""
     ordered = sorted(readings, key=lambda reading: reading.reader_id)
     readers = tuple(reading.reader_id for reading in ordered)
     owners = [(reading.reader_id, finding) for reading in ordered for finding in reading.findings]

@@ -87,12 +87,7 @@ _RULES = ExamRules()
 def hold_exam(
     key: Reference, answers: Sequence[Submission], rules: ExamRules = _RULES
 ) -> list[ExamSheet]:
-    """Compare every candidate's marks with the expert panel's.
-
-    Raises:
-        InputError: if the key has another number of sequences, two candidates have one name, or
-            an answer marks a sequence that is not in the exam.
-    """
+    """Compare every candidate's marks with the expert panel's."""
     problems = []
     if rules.sequences not in (None, key.cases.height):
         problems.append(

@@ -46,12 +46,7 @@ from nodulebench.io.table_files import read_table, write_table
 
 
 def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4) -> None:
-    """Refuse calls that are incomplete or contradict themselves.
-
-    Raises:
-        InputError: for each mark that is unknown, that not exactly ``readers`` have called, or
-            whose diameter is missing or contradicts the call.
-    """
+    """Refuse calls of unknown marks, by another number of readers, or with wrong diameters."""
     require_known_cases(calls, suspects, "readings")
     counts = suspects.select("case_id", "mark_id").join(
         calls.group_by("case_id", "mark_id").len(),
@@ -120,9 +115,6 @@ def conclude(
 
     With ``ignores_others``, what fewer readers call a nodule, or a small one, is ignored from now
     on; else it stays a false positive.
-
-    Raises:
-        InputError: if calls are incomplete or contradict themselves, or nothing could be added.
     """
     if minimum_agreement > readers:
         what = f"{minimum_agreement} of {readers} readers cannot agree."

@@ -52,9 +52,6 @@ def false_positives(
     """The highest-scored false positives, at most ``rate`` per case, as SUSPECTS.
 
     False positives of equal score across the cut are all left out.
-
-    Raises:
-        InputError: if the marks have no scores.
     """
     listed, _ = keep_listed(reference, submission, protocol)
     labels = label_marks(reference, listed, protocol, protocol.rules[0])

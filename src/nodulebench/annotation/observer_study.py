@@ -94,11 +94,7 @@ def next_call(
     diameter_mm: float | None,
     seconds: float,
 ) -> CallEvent:
-    """The event that follows a reader's calls so far.
-
-    Raises:
-        InputError: if the diameter contradicts the call, or the reader has called the place before.
-    """
+    """The event that follows a reader's calls so far, of which none is of the same place."""
     where = f"case '{place[0]}' mark '{place[1]}'"
     flaw = call_flaw(call, diameter_mm)
     if flaw:
@@ -256,13 +252,10 @@ def export_places(study: OpenStudy, reader_id: str, path: Path) -> int:
 
 
 def import_calls(study: OpenStudy, reader_id: str, path: Path) -> int:
-    """Submit a table that a reader filled in, place by place; returns how many calls are new.
+    """Submit a table that a reader filled in, all or nothing; returns how many calls are new.
 
     Rows without a call stay open. A call that is stored already is skipped, so that repeating an
     interrupted command completes it.
-
-    Raises:
-        InputError: with every row that is not valid; nothing is stored.
     """
     log, places = study.log(reader_id), set(study.places(reader_id))
     events = log.read()

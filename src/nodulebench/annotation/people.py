@@ -136,12 +136,7 @@ def check_roster(
     least_years: float = 0,
     requires_training: bool = False,
 ) -> None:
-    """Refuse a roster that contradicts itself or gives roles to people who may not have them.
-
-    Raises:
-        InputError: with one problem per repeated name, unmet requirement, and unknown, repeated or
-            unsuitable member of a team.
-    """
+    """Refuse a roster that contradicts itself or gives roles to people who may not have them."""
     problems = [
         *_repeats([person.person_id for person in roster.people], "person"),
         *_repeats([team.team_id for team in roster.teams], "team"),
@@ -236,9 +231,6 @@ def random_teams(
     """Draw teams of equal size; the same people and seed give the same teams in any order.
 
     There are no leaders, or at least one per team.
-
-    Raises:
-        InputError: if the readers cannot be divided evenly, or leaders are too few.
     """
     readers, leaders = sorted(set(reader_ids)), sorted(set(leader_ids))
     if not readers or len(readers) % size:

@@ -122,11 +122,6 @@ class Permissions:
     rules: WorkflowRules
 
     def require(self, batches: Mapping[str, Batch], actor_id: str, action: actions.Action) -> None:
-        """Check that a step is allowed.
-
-        Raises:
-            InputError: with the reason, if it is not.
-        """
         if actor_id != PROGRAM:
             self.roster.person(actor_id)
         if isinstance(action, actions.ChangeKey):

@@ -95,10 +95,7 @@ class ProjectHandle:
 
 
 def open_project(folder: Path, key: Path | None = None, passphrase: str = "") -> ProjectHandle:
-    """Open the project of a folder.
-
-    ``key`` is the private OpenSSH key of the person who acts, if the roster names keys.
-    """
+    """Open a project; ``key`` is the private OpenSSH key of the person who acts, if needed."""
     file = folder / PROJECT
     if not file.is_file():
         raise InputError.at(str(folder), "holds no annotation project.", "Start a project first.")
@@ -175,11 +172,6 @@ class StartProjectOptions:
 
 
 def start_project(options: StartProjectOptions) -> ProjectHandle:
-    """Make the folder of a project.
-
-    Raises:
-        InputError: if roster, cases and workflow do not go together, or the folder is not empty.
-    """
     people, rules = _read_roster(options)
     passed = None if options.exam is None else who_passed(options.exam)
     if passed is None and rules.requires_exam and not options.is_examined_later:
@@ -285,10 +277,7 @@ class ProjectAudit:
 def audit_project(
     handle: ProjectHandle, checkpoints: Sequence[Path] = (), public_key: Path | None = None
 ) -> ProjectAudit:
-    """Read and check the whole log, and check again whether every step was allowed.
-
-    ``public_key`` is that of the person who signed the checkpoints.
-    """
+    """Check the whole log and every step again; the public key is of the checkpoints' signer."""
     log = handle.log.log
     checked_log = log.check()
     problems = [*checked_log.problems, *checked_log.dates]
@@ -321,11 +310,7 @@ def checkpoint_project(
     passphrase: str = "",
     by: str = "",
 ) -> Checkpoint:
-    """Write a checkpoint of the log; see ``write_checkpoint``.
-
-    Raises:
-        InputError: if the file is in the project folder, or the log has problems.
-    """
+    """Write a checkpoint of a log without problems; see ``write_checkpoint``."""
     if path.resolve().is_relative_to(handle.folder.resolve()):
         raise InputError.at(str(path), "is in the project folder.", STORE_ELSEWHERE)
     log = handle.log.log

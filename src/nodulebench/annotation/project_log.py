@@ -17,8 +17,7 @@ def annotation_log(
 ) -> IndexedLog[Event]:
     """Open the log of a project.
 
-    ``root`` is the digest of who takes part, the rules and the cases; ``index`` is a file that
-    caches what was read before.
+    ``root`` is the digest of who takes part, the rules and the cases.
     """
     log = EventLog(store, root, "the project", Event, seal, headed_from=1)
     return IndexedLog(log, lambda event: event.batch_id, index, KEYS)

@@ -126,11 +126,7 @@ class GroupAgreement:
 
 
 def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
-    """How far all readers agree.
-
-    Raises:
-        UndefinedError: if no reader drew anything, or no case has two readers.
-    """
+    """How far all readers agree; UndefinedError if nothing can be compared."""
     drawn_by = [
         (len(candidate.reader_ids), len(check.reader_ids))
         for check in checks
@@ -289,15 +285,11 @@ def compare_readings(
     out: Path | None = None,
     findings: Path | None = None,
 ) -> ReadingComparison:
-    """Compare readers, one file each, named after the reader.
+    """Compare two or more readers, one file each, named after the reader.
 
     Without a table of cases, the cases are those that any file names. With ``out``, writes
-    inconsistent.csv, union.csv, warnings.csv, detections.csv and quality.json.
-
-    ``images`` is a folder of images, named after their cases, for warnings that need them.
-
-    Raises:
-        InputError: if there are fewer than two readers, or with the problems of their files.
+    inconsistent.csv, union.csv, warnings.csv, detections.csv and quality.json. Images, named after
+    their cases, are for warnings that need them.
     """
     known = None if cases is None else read_cases(cases)
     submissions = [read_submission(path, known) for path in files]

@@ -34,11 +34,7 @@ _RULE = ConsistencyRule()
 def repeat_agreement(
     pairs: Iterable[tuple[Reading, Reading]], rule: ConsistencyRule = _RULE
 ) -> PairAgreement:
-    """One reader's agreement with their earlier readings of the same cases.
-
-    Raises:
-        InputError: if a pair has two different cases or readers.
-    """
+    """One reader's agreement with their earlier readings of the same cases."""
     both = first_only = second_only = cases = 0
     reader = ""
     for first, second in pairs:
@@ -77,11 +73,8 @@ class Drift:
 def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
     """Whether a reader finds fewer, or more, of what the others find, over time.
 
-    ``periods`` holds the cases in the order they were read, in groups.
-
-    Raises:
-        UndefinedError: if a trend cannot be tested: nothing or everything was found, or all
-            within one period.
+    ``periods`` holds groups of cases in the order they were read. UndefinedError if a trend cannot
+    be tested: nothing or everything was found, or all within one period.
     """
     each = [skill for period in periods for skill in skills(period) if skill.reader_id == reader_id]
     backed, found_counts = (
@@ -100,9 +93,7 @@ def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
 
 
 def reader_quality(handle: ProjectHandle, *, periods: int = 4) -> JsonObject:
-    """Agreement over all batches whose readings have been checked.
-
-    Cases that were shown twice count once, by their first reading, except in ``repeats``.
+    """Agreement over all checked batches; cases shown twice count once, by their first reading.
 
     A reader's time is divided into ``periods`` parts of equally many cases.
     """

@@ -86,15 +86,10 @@ class StudyChoice:
 
 
 def analyse_readers(readings: Path, choice: StudyChoice, *, out: Path | None = None) -> JsonObject:
-    """Analyse a study of readers.
+    """Analyse ratings, or an evaluation's folder; every reader reads all cases each time.
 
-    Args:
-        readings: a table of RATINGS, or the folder of an evaluation whose submissions are readers.
-        choice: what is analysed.
-        out: a JSON file for all numbers.
-
-    Raises:
-        InputError: if a reader did not read under every treatment, or not every case.
+    ``readings`` is a table of RATINGS, or the folder of an evaluation whose submissions are
+    readers.
     """
     read = (
         _of_ratings(readings, choice)

@@ -67,16 +67,9 @@ def warn(
     near_lung: BoolArray | None = None,
     limits: WarningLimits = _LIMITS,
 ) -> list[ReadingWarning]:
-    """What is unusual about a reading.
+    """What is unusual about a reading; without an input its checks are left out.
 
-    Args:
-        reading: what was drawn.
-        place: the geometry of the image; without it, slices and pixels are not checked.
-        hu: the image, axes slice, row, column.
-        lung: whether each voxel is in the lungs, same axes.
-        near_lung: the lungs with a border that holds pleural nodules; without it, these are not
-            checked.
-        limits: beyond which a finding is unusual.
+    Images have the axes slice, row, column; ``near_lung`` has a border that holds pleural nodules.
     """
     return [
         ReadingWarning(reading.case_id, reading.reader_id, finding.finding_id, notice)
@@ -151,15 +144,7 @@ def warn_of(
     *,
     limits: WarningLimits = _LIMITS,
 ) -> list[ReadingWarning]:
-    """What is unusual about readings, case by case.
-
-    With images, each is read once, its lungs are segmented, and the readings are compared with
-    both.
-
-    Raises:
-        InputError: for each case whose image is missing, cannot be read, shows no lung or does not
-            match the table of cases.
-    """
+    """What is unusual about readings, case by case, also in the images and their lungs."""
     places = geometries(cases)
     warnings: list[ReadingWarning] = []
     problems: list[Problem] = []
@@ -181,12 +166,7 @@ def warn_of(
 def warn_of_batch(
     handle: ProjectHandle, batch_id: str, images: Path | None = None
 ) -> list[ReadingWarning]:
-    """What is unusual about the readings of a batch, with the types that were given.
-
-    Raises:
-        InputError: if the batch is not yet in review, since readings are blind until then, or with
-            the problems of its images.
-    """
+    """What is unusual in a batch with its types; blind, so refused, before the review."""
     batch = handle.batch(batch_id)
     if batch.state in BLIND_STATES:
         raise InputError.at(

@@ -97,11 +97,7 @@ class Reading(ConfigModel):
 
 
 def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> list[Reading]:
-    """A reader's marks, read as a submission -> a reading for each of these cases.
-
-    Raises:
-        InputError: if a mark is in another case, or has no slice.
-    """
+    """A reader's marks, read as a submission -> a reading for each of these cases."""
     problems = [
         Problem(
             f"reader '{reader_id}'",
@@ -156,11 +152,7 @@ def drawn_slice(row: JsonObject) -> DrawnSlice:
 
 
 def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
-    """Check that a reading is of a known case, without repeated findings, within the image.
-
-    Raises:
-        InputError: with every problem of the reading.
-    """
+    """Check that a reading is of a known case, without repeated findings, within the image."""
     where = f"reader '{reading.reader_id}' case '{reading.case_id}'"
     rows = cases.filter(pl.col("case_id") == reading.case_id)
     if not rows.height:
@@ -209,13 +201,7 @@ def _is_inside(place: Geometry, slice_index: int, outline: FloatArray) -> bool:
 
 
 def findings_of(name: str, cases: pl.DataFrame, readings: Sequence[Reading]) -> Readings:
-    """Readings as tables; every finding counts as a nodule.
-
-    Readings of other cases are left out.
-
-    Raises:
-        InputError: if a reader has read a case twice.
-    """
+    """Readings of these cases as tables, one per reader and case; every finding is a nodule."""
     order = {case_id: number for number, case_id in enumerate(cases["case_id"])}
     listed = sorted(
         (reading for reading in readings if reading.case_id in order),

@@ -197,11 +197,7 @@ def _hull(boxes: list[Box]) -> Box:
 
 
 def _with_heights(table: pl.DataFrame, places: Mapping[str, Geometry]) -> pl.DataFrame:
-    """The table with the height of each slice: as drawn, else from the geometry.
-
-    Raises:
-        InputError: for each case in which the position of slices is not known.
-    """
+    """The table with the height of each slice: as drawn, else from the geometry."""
     bare = table.filter(pl.col("z_mm").is_null())["case_id"].unique(maintain_order=True)
     raise_problems(
         Problem(
@@ -237,14 +233,9 @@ def export_released(
     """Write the nodules of released batches as a bundle and, with ``findings``, what readers drew.
 
     Nothing is written if a batch is not released. The whole log is read and every step is checked
-    again, because an index or a step could have been forged.
-
-    Without names, all released batches are written. ``findings`` and ``blind_findings`` (of the
-    phase before readers saw what others drew) are folders for tables.
-
-    Raises:
-        InputError: if a batch is not released, none is, or the log holds a step that was not
-            allowed.
+    again, because an index or a step could have been forged. Without names, all released batches
+    are written. ``findings`` and ``blind_findings`` (of the phase before readers saw what others
+    drew) are folders for tables.
     """
     handle = replace(handle, log=replace(handle.log, file=None))
     raise_problems(step_problems(handle, handle.log.read()))
@@ -265,11 +256,7 @@ def export_released(
 
 
 def _released_batches(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
-    """The batches by name; without names, all that are released.
-
-    Raises:
-        InputError: if a batch is not released, none is, or two hold the same case.
-    """
+    """The named batches, which must be released, or all that are; each case once."""
     batches = handle.batches()
     wanted = list(batch_ids) or [name for name, batch in batches.items() if batch.is_released]
     problems = [
@@ -291,10 +278,7 @@ def _released_batches(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> d
 
 
 def _released_reference(handle: ProjectHandle, chosen: Sequence[Batch]) -> Reference:
-    """The nodules of released batches: the union of what their readers drew, with types.
-
-    Cases that were shown a second time are left out.
-    """
+    """What readers of batches drew, united, with types; without repeats of cases."""
     accepted = [
         accepted_of(batch, key)
         for batch in chosen

@@ -11,10 +11,7 @@ from nodulebench.core.errors import InputError
 
 
 def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dict[str, str]:
-    """Draw cases to be shown again: the name under which each is shown -> the case.
-
-    The share is above 0 and up to 1, and is rounded to at least one case.
-    """
+    """Draw a share of cases, at least one: the name under which each is shown again -> the case."""
     if not 0 < share <= 1:
         raise InputError.at(
             "repeats", f"a share of {share:g} cannot be drawn.", "Give more than 0, up to 1."
@@ -36,7 +33,6 @@ def in_turn(
 
     Between a case and its repeat there are at least all others that are shown twice, once each, and
     about half of the cases that are shown once. Repeats are spread among these, not at the end.
-
     ``key`` gives at least eight pseudo-random bytes for each name.
     """
     given = set(case_ids)

@@ -111,8 +111,7 @@ def draw_reviewer(
 ) -> Event:
     """Draw the reviewer of a batch that all have read, with the seed that was committed to.
 
-    ``old_key`` is the private key that the organiser had when the batch was opened, if it was
-    replaced since.
+    ``old_key`` is the key that the organiser had when the batch was opened, if replaced since.
     """
     order = handle.batch(batch_id).order
     if order.commitment is None or order.reviewer_id is not None:
@@ -164,11 +163,7 @@ def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
 
 
 def _write(handle: ProjectHandle, file: Path, batch_id: str, seed: str) -> None:
-    """Write a seed to its file; replace one with which no batch was opened.
-
-    Such a seed may be left from a killed run, or from a project of the same name, and someone may
-    have seen it.
-    """
+    """Write a seed; replace one of no batch, which someone may have seen."""
     made = CommitmentFile(project=project_digest(handle.folder), batch_id=batch_id, seed=seed)
     if file.exists():
         before = _read(file, "Choose a new name.")

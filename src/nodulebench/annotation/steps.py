@@ -30,10 +30,7 @@ from nodulebench.io.formats import read_submission
 
 
 def submit_case(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path) -> Event:
-    """Submit a reader's file for all cases of a batch, as one event.
-
-    With the last reading, the program also checks the consistency.
-    """
+    """Submit a reader's file for a whole batch as one event; the last reading starts the check."""
     return submit_readings(handle, batch_id, reader_id, _drawn(handle, batch_id, reader_id, path))
 
 
@@ -61,10 +58,7 @@ def submit_readings(
 
 
 def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | None = None) -> Event:
-    """Submit a reader's revised file, for all cases that they can revise; see ``Batch``.
-
-    Without a file, the first readings are submitted unchanged.
-    """
+    """Submit a reader's revised file; without a file, the first readings unchanged."""
     batch = handle.batch(batch_id)
     open_cases = [
         case_id

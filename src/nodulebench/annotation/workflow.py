@@ -88,9 +88,9 @@ class Workflow:
         return batches_of(events, self._teams, self.rules)
 
     def replayed(self, events: Iterable[Event]) -> Iterator[tuple[Event, str]]:
-        """Events that were not allowed, or do not hold the result that follows from them.
+        """Events that were not allowed, or do not hold the result that follows, with the reason.
 
-        Each with the reason; the events after it are checked as if it had been allowed.
+        The events after it are checked as if it had been allowed.
         """
         batches: dict[str, Batch] = {}
         for event in events:
@@ -104,11 +104,7 @@ class Workflow:
                 batches |= batches_of([event], self._teams, self.rules, batches)
 
     def allowed(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> Action:
-        """The action, completed by the program.
-
-        Raises:
-            InputError: with the reason, if it or one of its steps is not allowed or not valid.
-        """
+        """The action, completed by the program, if every step is allowed and valid."""
         if isinstance(action, Several):
             batch, steps = known_batch(batches, action.batch_id), []
             for wanted in action.steps:

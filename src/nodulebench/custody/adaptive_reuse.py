@@ -61,11 +61,8 @@ def optimism(evaluations: int, standard_error: float, correlation: float = 0.0) 
 def log_hypotheses(evaluations: int, answers: Answers) -> float:
     """Return the natural logarithm of the number of hypotheses that evaluations can test.
 
-    An uncharged failure came before one of the evaluations or before none of them: every history
-    of evaluation k becomes k + 1 histories.
-
-    Raises:
-        UndefinedError: if an evaluation discloses too much for any bound.
+    An uncharged failure came before one of the evaluations or before none of them: every history of
+    evaluation k becomes k + 1 histories. UndefinedError if too much is disclosed for any bound.
     """
     if evaluations < 1:
         raise UndefinedError("no_evaluation")
@@ -102,14 +99,9 @@ def bound_after_evaluations(
     At the first evaluation it is the end of the interval, unless one failed before. Later bounds
     are further away by the standard errors that the correction requires. For a proportion these are
     counted on the scale of its divergence: a normal estimate gives a normal bound, a proportion of
-    1 gives no less than the exact bound, and no bound leaves the range from 0 to 1.
-
-    Args:
-        value: the estimated metric.
-        end: the end of its interval on the side of the bound, at the same one-sided level.
-        evaluations: the number of this evaluation.
-        answers: how much each evaluation disclosed.
-        level: one-sided confidence level.
+    1 gives no less than the exact bound, and no bound leaves the range from 0 to 1. ``end`` is the
+    end of the interval on the side of the bound, at the same level; ``evaluations`` the number of
+    this evaluation.
     """
     further = deviations(level, log_hypotheses(evaluations, answers)) / deviations(level, 0)
     if further == 1 or end == value:

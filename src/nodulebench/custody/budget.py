@@ -111,11 +111,7 @@ def uses(events: Sequence[Event], reuse: Reuse) -> tuple[Use, ...]:
 
 
 def admit(evaluation: ChargedEvaluation, events: Sequence[Event], reuse: Reuse) -> int:
-    """Return the number of this evaluation among those of its developer.
-
-    Raises:
-        SpentError: if the budget of the developer, or of the set, is spent.
-    """
+    """Return the number of this evaluation of its developer; SpentError if a budget is spent."""
     evaluations = evaluations_of(events)
     evaluation = replace(evaluation, developer=names_in(events).first(evaluation.developer))
     own = [charged for charged in evaluations if charged.developer == evaluation.developer]
@@ -185,12 +181,8 @@ def failures_of(developer: str, events: Sequence[Event]) -> tuple[int, int]:
 def answers_of(reuse: Reuse, developer: str = "", events: Sequence[Event] = ()) -> Answers:
     """Return how much each evaluation of a developer discloses under a policy.
 
-    Args:
-        reuse: the policy on disclosure.
-        developer: the developer who is evaluated.
-        events: the log before this evaluation. A developer who passed and continues no longer stops
-            when passed. A verdict in addition to rounded metrics, and a charged failure, are
-            further answers.
+    ``events`` is the log before. A developer who passed and continues no longer stops when passed.
+    A verdict in addition to rounded metrics, and a charged failure, are further answers.
     """
     free, counted = failures_of(developer, events)
     more, has_failed = int(counted > 0), free > 0

@@ -188,11 +188,7 @@ class BundleOptions:
 
 
 def write_bundle(options: BundleOptions, progress: Progress = no_progress) -> BundleReport:
-    """Write a test set as a bag into a new folder, completely or not at all.
-
-    Raises:
-        InputError: if something cannot be read, or images belong to no case.
-    """
+    """Write a test set as a bag into a new folder, completely or not at all."""
     truth = _read_truth(options)
     truth = replace(truth, name=options.name or truth.name)
     series, curated = options.series, options.curated
@@ -266,18 +262,9 @@ def _read_truth(options: BundleOptions) -> Reference:
 
 
 def bundle_contents(reference: Path, answers: Path | None) -> tuple[dict[str, str], JsonObject]:
-    """Return what people stated about a test set, and the documents of its origin.
+    """Return people's answers about a test set, and those documents of its origin that exist.
 
-    Args:
-        reference: a reference in any format; a bundle or a bag may contain both.
-        answers: new statements, TOML; they override those in the datasheet of a bag.
-
-    Returns:
-        Answers of the datasheet, and those documents that exist of the ones that
-        ``custody/datasheet.py`` reads.
-
-    Raises:
-        InputError: if something cannot be read.
+    ``reference`` may be a bundle or a bag with both; the TOML file ``answers`` overrides it.
     """
     sheet = reference / DATASHEET
     stated = stated_answers(read_json(sheet)) if sheet.is_file() else {}

@@ -189,12 +189,7 @@ def commit(
     facts: dict[str, Fact] | Callable[[list[Event]], dict[str, Fact]],
     change: StagedChange,
 ) -> Event:
-    """Write a staged change to the log and apply it.
-
-    Raises:
-        InputError: if the set was changed since it was opened, or ``facts`` raises it; nothing was
-            done then.
-    """
+    """Write a staged change to the log, unless the set was changed since, and apply it."""
 
     def all_facts(events: list[Event]) -> dict[str, Fact]:
         more = facts if isinstance(facts, dict) else facts(events)

@@ -102,9 +102,7 @@ def open_for_evaluation(options: SealedEvaluateOptions) -> SealedSet:
 def chosen_test(opened: SealedSet, options: SealedEvaluateOptions) -> Chosen:
     """Return the protocol and the plan of an evaluation, if the policy permits them.
 
-    Raises:
-        NotPermittedError: if not, or the plan does not fit the set. Nothing is charged, and the
-            log records the refusal.
+    If not, or the plan does not fit the set, the log records the refusal and nothing is charged.
     """
     protocol, plan = choose_protocol(
         options.protocol,
@@ -204,14 +202,9 @@ CHECKPOINT = "checkpoint.json"
 
 
 def evaluate_sealed(options: SealedEvaluateOptions) -> tuple[JsonObject, list[Path]]:
-    """Score one submission; the developer's budget is charged before anything is decrypted.
+    """Score one submission; return the developer's feedback and the files written.
 
-    Returns:
-        The developer's feedback, and the files written.
-
-    Raises:
-        InputError: if the set was changed, the person may not, the budget is spent, or the
-            submission cannot be read.
+    The developer's budget is charged before anything is decrypted.
     """
     if options.out is not None:
         require_outside(options.out, options.sealed)
@@ -229,12 +222,8 @@ def run_charged_evaluation(
 ) -> tuple[JsonObject, list[Path]]:
     """Score one submission on an open set, as ``evaluate_sealed`` does.
 
-    Args:
-        opened: the set.
-        options: what to score, and for whom.
-        chosen: the protocol and the plan.
-        reference: decrypts the reference standard; called after the evaluation is charged. None:
-            the set does it.
+    ``reference`` decrypts the reference standard after the evaluation is charged; None: the set
+    does.
     """
     with held_copy(options.marks) as copy:
         charged = identified_evaluation(replace(options, marks=copy), chosen)
@@ -416,16 +405,9 @@ def evaluate_roster(
 ) -> Iterator[RosterEvaluation]:
     """Score the submissions of a roster on a sealed set, each at its developer's expense.
 
-    Args:
-        roster: CSV of file, developer and alias.
-        options: how to score. ``marks`` and ``developer`` come from the roster, and each feedback
-            is written into a folder of ``out`` named by the alias.
-        files: files of the roster to score; empty: all.
-        progress: receives the alias that is being scored.
-
-    Raises:
-        InputError: before anything is charged: if the roster or the set cannot be used, or the
-            person has no permission.
+    ``marks`` and ``developer`` of the options come from the roster; each feedback is written into a
+    folder of ``out`` named by the alias. Only ``files`` are scored, if given. Nothing is charged if
+    the roster or the set cannot be used, or the person has no permission.
     """
     entries = chosen_entries(read_roster(roster), files)
     if options.out is not None:

@@ -128,16 +128,9 @@ STEP_NEEDS: dict[Step, Action] = {
 
 
 def policy_after(policy: CustodyPolicy, step: Step, facts: Mapping[str, Fact]) -> CustodyPolicy:
-    """Return the policy after an event.
+    """Return the policy after an event; ValueError if the result breaks the policy's own rules.
 
-    Args:
-        policy: the policy before the event.
-        step: the step of the event.
-        facts: the facts of the event: the person concerned, their roles and key.
-
-    Raises:
-        ValueError: if the result breaks the policy's own rules: two roles that exclude each other,
-            two people with one key, no key custodian.
+    These are: two roles that exclude each other, two people with one key, no key custodian.
     """
     subject, key = str(facts.get("subject", "")), str(facts.get("key", ""))
     people = {person.name: person for person in policy.people}

@@ -166,11 +166,7 @@ def corrected(metric: Estimate, status: BudgetStatus, *, is_upper: bool = False)
 
 
 def metric_named(document: Document, name: str) -> Estimate:
-    """Return a metric of the only algorithm of a document, by ``rule.metric`` or with ``@point``.
-
-    Raises:
-        InputError: if the document has no such metric.
-    """
+    """Return a metric of a document's only algorithm, by ``rule.metric`` or with ``@point``."""
     known = _all_metrics(document)
     if name not in known:
         raise InputError.at(

@@ -27,10 +27,6 @@ def require_permitted(protocol: TestProtocol, plan: TestPlan | None, reuse: Reus
     """Require a protocol or plan that the policy names; nothing of the set is read.
 
     A plan that the policy names includes its protocol.
-
-    Raises:
-        InputError: if a plan is needed, and none was given.
-        NotPermittedError: if the policy does not permit it.
     """
     if plan is None and reuse.feedback == "verdict":
         raise InputError.at(
@@ -97,14 +93,11 @@ SIZES = frozenset({"size", "lung_rads_size", "fleischner_size"})
 
 
 def differing_protocols(reuse: Reuse) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return pairs of protocols of a policy that count or divide nodules differently.
+    """Return pairs of protocols that count or divide nodules differently, and the fields.
 
     Strata of two protocols can differ by a single nodule. Two evaluations, one under each, then
-    disclose it by subtraction.
-
-    Returns:
-        The names of two protocols and the fields in which they differ. The content of a protocol
-        named by digest is unknown; its field is "digest".
+    disclose it by subtraction. A protocol named by digest has unknown content: its field is
+    "digest".
     """
     named: dict[str, str] = {}
     for protocol in reuse.protocols:
@@ -178,17 +171,9 @@ def require_enough(document: Document, nodules: int, undeclared: int, reuse: Reu
 
     A protocol restricts nodules by its scope and its smallest size, an algorithm by the types that
     it declares, a plan by strata. Nodules left out by a declaration follow from a submission
-    without it, and those left out by a protocol from another protocol, unless the policy names
-    only one.
-
-    Args:
-        document: the evaluation.
-        nodules: number of nodules in the set; a smaller set may be disclosed as a whole.
-        undeclared: number that would count if the algorithm declared nothing.
-        reuse: the policy on reuse.
-
-    Raises:
-        FewError: with the same text for any number of nodules.
+    without it, and those left out by a protocol from another protocol, unless the policy names only
+    one. ``nodules`` counts the set, of which all may be disclosed; ``undeclared`` would count if
+    the algorithm declared nothing. FewError has the same text for any number.
     """
     fewest = reuse.minimum_stratum
     is_single_test = len(reuse.plans) + len(reuse.protocols) == 1

@@ -179,12 +179,7 @@ class SealReport:
 
 
 def seal_bundle(options: SealOptions, progress: Progress = no_progress) -> SealReport:
-    """Seal a test set. The bundle itself is not changed.
-
-    Raises:
-        InputError: if the bundle is damaged, the person may not seal, a key cannot be used, or
-            the target exists.
-    """
+    """Seal a test set into a new folder. The bundle itself is not changed."""
     policy = parse_policy(options.policy.read_text(encoding="utf-8"), str(options.policy))
     _require_known_metrics(policy, options.policy)
     person = sealer(policy, options.own_key, str(options.policy))

@@ -203,17 +203,10 @@ class SealedSet:
         facts: dict[str, Fact] | Callable[[list[Event]], dict[str, Fact]],
         at: datetime | None = None,
     ) -> Event:
-        """Write an event to the log.
+        """Write an event to the log, unless this was tampered with or the set was changed.
 
-        Args:
-            step: the step.
-            facts: the facts of the event, or a function that derives them from the log so far; it
-                is called again if another process wrote to the log meanwhile.
-            at: the time; None: now.
-
-        Raises:
-            InputError: if the log was tampered with, the set was changed since it was opened, or
-                ``facts`` raises it.
+        ``facts`` may derive the facts from the log so far; it is called again if another process
+        wrote to the log meanwhile.
         """
         seal = self.log.signer
         if seal is None:
@@ -261,16 +254,9 @@ class SealedSet:
 def open_sealed(folder: Path, own_key: PrivateKey, action: Action | None) -> SealedSet:
     """Open a sealed set for an action, if the person has permission; the log records refusals.
 
-    The signature and all files except the images are checked; ``verify`` checks the images too.
-    An interrupted change is completed.
-
-    Args:
-        folder: what ``seal`` wrote.
-        own_key: the person's own key, which also identifies the person.
-        action: the purpose; None: something that all people in the policy may do.
-
-    Raises:
-        InputError: if anything was changed, the key opens nothing, or the person has no permission.
+    The signature and all files except the images are checked; ``verify`` checks the images too. An
+    interrupted change is completed. The key identifies the person. Action None: something that all
+    people in the policy may do.
     """
     note = read_note(folder)
     check_signature(folder)

@@ -93,9 +93,6 @@ def stored_result(
 
     Only one process at a time does both. So a result that the log does not name is from an
     interrupted evaluation and is deleted. This result is deleted too if the log refuses it.
-
-    Raises:
-        InputError: if other processes hold the lock for too long.
     """
     name = layout.result_file(number)
     content = _packed(_contents(evaluation, {"schema": SCHEMA, "number": number, **about}))

@@ -63,14 +63,8 @@ class Study:
 def chosen_evaluations(events: Sequence[Event], wanted: Sequence[str] = ()) -> list[Event]:
     """Return the events of the wanted results, in the order of their aliases.
 
-    Args:
-        events: the log.
-        wanted: aliases (names of algorithms without one) or numbers of evaluations; empty: the last
-            result of every algorithm.
-
-    Raises:
-        InputError: if a name or number matches no result or several ones, perhaps of different
-            developers; or if there are no results.
+    ``wanted`` are aliases (names of algorithms without one) or numbers of evaluations, each of one
+    result and developer; empty: the last result of every algorithm.
     """
     called = _called(events)
     last = {called[event.number]: event for event in events if event.number in called}

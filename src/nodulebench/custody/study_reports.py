@@ -115,10 +115,7 @@ def developers_report(
 def developers_result(
     results: Sequence[StoredResult], reuse: Reuse, *, is_compared: bool
 ) -> tuple[Document, dict[str, pl.DataFrame]]:
-    """Return evaluation.json and the tables of a developer's copy.
-
-    The developer's algorithm comes first, with the feedback on its evaluation.
-    """
+    """Return evaluation.json and the tables of a developer's copy, whose algorithm comes first."""
     results = [results[0], *(result for result in results[1:] if _use(result) == _use(results[0]))]
     own = _own_name(results)
     document = joined(
@@ -230,14 +227,7 @@ class StudyOptions:
 def compare_stored(
     options: StudyOptions, choice: ComparisonChoice, out: Path | None = None
 ) -> tuple[AlgorithmComparison, list[Path]]:
-    """Compare algorithms from their stored results.
-
-    Returns:
-        The comparison, and the files of the laboratory's report, if ``out`` is given.
-
-    Raises:
-        InputError: if the person has no permission, or stored results differ from the log.
-    """
+    """Compare stored results; with ``out``, return the files of the laboratory's report."""
     opened = _opened(options, out)
     chosen = chosen_evaluations(opened.events, options.evaluations)
     results = _recorded(opened, chosen, "compared", {"baseline": choice.baseline})
@@ -258,14 +248,8 @@ def report_stored(
 ) -> list[Path]:
     """Make the report of stored results: the complete one, or a developer's.
 
-    Args:
-        options: the evaluations.
-        choice: audience and form; for a developer, ``algorithm`` is the alias of their algorithm.
-        out: a new folder.
-        baselines: algorithms to compare the others with; for a developer, their own is used.
-
-    Raises:
-        InputError: if the person has no permission, or stored results differ from the log.
+    For a developer, ``algorithm`` of the choice is the alias of their algorithm, which is the
+    baseline.
     """
     if choice.images is not None or choice.sweeps:
         what = "shows neither images nor sweeps: they need the reference on the disk."

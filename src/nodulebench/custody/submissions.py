@@ -39,9 +39,7 @@ _NOMINAL = {
 def held_copy(marks: Path) -> Iterator[Path]:
     """Hold a private copy of a file or folder under its own name.
 
-    Raises:
-        InputError: if it cannot be copied, or contains links or special files: those would add
-            data that was not sent.
+    Links and special files are refused: they would add data that was not sent.
     """
     with process_folder() as private:
         copy = private / (marks.name or marks.resolve().name)
@@ -114,13 +112,9 @@ def _digest_of_run(folder: Path) -> str:
 
 
 def read_without_set(copy: Path, sent: Path) -> tuple[str, ...]:
-    """Read a submission without the test set, so that errors are the same for every set.
+    """Read a submission without the set, so that errors are the same for every set.
 
-    Returns:
-        The cases whose geometry is needed to read the rest.
-
-    Raises:
-        InputError: if it cannot be read for any set.
+    Returned are the cases whose geometry is needed to read the rest.
     """
     try:
         read_submission(copy, None)
@@ -146,15 +140,9 @@ def read_without_set(copy: Path, sent: Path) -> tuple[str, ...]:
 
 
 def read_with(copy: Path, cases: pl.DataFrame, wanted: tuple[str, ...]) -> Submission:
-    """Read a submission with the geometry of a set's cases.
+    """Read a submission with the geometry of a set's cases; an error gives no details.
 
-    Args:
-        copy: the submission, which can be read without the set.
-        cases: CASES of the set.
-        wanted: cases whose geometry is needed; those not in the set get a nominal one.
-
-    Raises:
-        InputError: if it does not fit the images of the set; the message gives no details.
+    ``wanted`` are cases whose geometry is needed; those not in the set get a nominal one.
     """
     listed = {*cases["case_id"], *cases["case_id"].str.replace_all(".", "_", literal=True)}
     others = [{"case_id": name, **_NOMINAL} for name in wanted if name not in listed]
@@ -189,10 +177,7 @@ def without_withdrawn(submission: Submission, cases: Collection[str]) -> Submiss
 
 
 def _named_in_rows(copy: Path) -> pl.DataFrame | None:
-    """Return the cases in the rows of a LUNA16 file; None: it is not such a file.
-
-    Rows that repeat the header name no case, and are skipped in every set.
-    """
+    """Return the cases in the rows of a LUNA16 file without repeated headers; None: not one."""
     path = copy if copy.is_file() else next(iter(sorted(copy.glob("marks.csv*"))), None)
     if path is None:
         return None

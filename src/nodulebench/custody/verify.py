@@ -66,12 +66,9 @@ def verify_sealed(
 ) -> SealedCheck:
     """Check a sealed set; nothing is written, and no permission is needed.
 
-    Args:
-        folder: what ``seal`` wrote.
-        public_key: key of the expected signer of the set and of the checkpoints.
-        own_key: opens the vault; without it, sealed contents are not checked.
-        checkpoints: checkpoints of the log, stored elsewhere.
-        images: folder of the images that the set only lists.
+    ``public_key`` is that of the expected signer of the set and of the checkpoints, which are
+    stored elsewhere. Without ``own_key`` sealed contents are not checked. ``images`` are those that
+    the set only lists.
     """
     problems, signature = _signature_problems(folder, public_key)
     try:

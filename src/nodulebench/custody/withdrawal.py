@@ -42,19 +42,11 @@ _DELIMITERS = ",;\t"
 
 
 def without_cases(name: str, content: bytes, ids: Collection[str]) -> bytes | None:
-    """Return a file without all it says about some cases.
+    """Return a file without all it says about some cases; None: it must be removed as a whole.
 
-    Rows of tables are removed if a cell is one of the names; entries of JSON if a name is their key
-    or their value.
-
-    Args:
-        name: name of the file; its suffix gives the format.
-        content: content of the file.
-        ids: names of cases, and of their patients.
-
-    Returns:
-        The new content; the same object if the file does not name the cases; None if it names them
-        in a form that cannot be edited, so that the whole file must be removed.
+    Rows of tables are removed if a cell is one of ``ids``, names of cases and their patients;
+    entries of JSON if an id is their key or value. The same object is returned if the file does not
+    name them, None if it names them in a form that cannot be edited.
     """
     suffix = PurePosixPath(name).suffix.lower()
     if suffix == ".parquet":
@@ -150,16 +142,7 @@ def withdraw(
 ) -> Withdrawn:
     """Remove cases permanently from a sealed set.
 
-    Args:
-        sealed: the set.
-        own_key: a curator's key.
-        cases: names of cases.
-        patient: name of a patient in the case table, whose cases are all removed.
-        reason: the reason for the log.
-
-    Raises:
-        InputError: if the person has no permission or gives no reason, a case is unknown, or no
-            case would remain.
+    ``patient`` is a name in the case table: all cases are removed. ``reason`` goes into the log.
     """
     if not reason.strip():
         raise InputError.at("withdraw", "has no reason.", "Give --reason; it is logged.")

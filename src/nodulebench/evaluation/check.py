@@ -55,13 +55,7 @@ class CheckOptions:
 def check_files(options: CheckOptions) -> tuple[list[Checked], int | None]:
     """Check submissions as ``evaluate`` would read them, without scoring them.
 
-    A sealed test set is not opened: only the files are checked.
-
-    Returns:
-        The check of each file, and the number of cases in the test set (None: it is sealed).
-
-    Raises:
-        InputError: if the reference cannot be read.
+    The number of cases is None if the set is sealed: then only the files are checked.
     """
     columns = None if options.columns is None else parse_columns(options.columns)
     if is_sealed(options.reference):
@@ -75,12 +69,9 @@ def check_files(options: CheckOptions) -> tuple[list[Checked], int | None]:
 
 
 def check_without_reference(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checked:
-    """Check a submission by its file and the table of cases only; no reference is read.
+    """Check an untrusted file by the table of cases only.
 
-    Args:
-        path: file or folder of marks; it need not be trusted.
-        cases: CASES of the test set; None: nothing of the set may be disclosed, not even its cases.
-        protocol: name or TOML file.
+    ``cases`` None: nothing of the set may be disclosed, not even its cases.
     """
     try:
         require_no_parquet(path)
@@ -255,11 +246,7 @@ def threshold_notices(submission: Submission, protocol: TestProtocol) -> tuple[N
 
 
 def checked_reference(reference: Reference) -> Reference:
-    """The test set, if its tables conform to their schemas.
-
-    Raises:
-        InputError: with every problem of its cases and nodules.
-    """
+    """The test set, if its tables conform to their schemas."""
     cases, nodules = reference.cases, reference.nodules
     source = f"reference '{reference.name}'"
     if not CASES.is_sound(cases) or cases["case_id"].is_duplicated().any():
@@ -273,9 +260,6 @@ def checked_submission(submission: Submission) -> Submission:
     """The submission, if its marks conform to their schema.
 
     Reading a file checks its rows, so only marks made in memory are checked for repeated keys.
-
-    Raises:
-        InputError: with every problem of its marks.
     """
     if submission.digest and MARKS.is_sound(submission.marks):
         return submission

@@ -169,15 +169,9 @@ def combine_files(
 ) -> Combination:
     """Read submissions or candidate lists, combine them, and tabulate all combinations.
 
-    Args:
-        paths: a file or folder for each algorithm.
-        reference: the test set.
-        is_by_scores: average scores on a common candidate list; else merge candidate lists.
-        choice: how candidates are merged.
-        candidates: the common list; None: the marks of the first submission.
-        series: restricts the cases.
-        protocol: the rule and the operating points; candidate lists are evaluated without its cap.
-        out: the file for the combination of all; its class tells whether a candidate hits a nodule.
+    ``is_by_scores`` averages scores on a common candidate list (None: the marks of the first), else
+    candidate lists are merged and evaluated without the protocol's cap. ``out`` is for the
+    combination of all; its class tells whether a candidate hits a nodule.
     """
     truth = read_reference(reference)
     if series is not None:

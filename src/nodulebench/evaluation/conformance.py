@@ -69,16 +69,10 @@ def _csv(header: str, rows: list[list[object]]) -> str:
 
 
 def export_cases(out: Path) -> int:
-    """Write every golden case as files, to test a scorer without this program.
+    """Write every golden case as files, to test a scorer without this program; return how many.
 
     A point case is a folder with the four input files of a scorer and ``expected.json``. Cases of
     boxes and sizes are a JSON file each, with their input and the expected result.
-
-    Returns:
-        The number of cases.
-
-    Raises:
-        InputError: if the folder is not empty.
     """
     chosen = {kit: golden_cases(kit) for kit in KITS}
     with staged_folder(out, is_new=True) as stage:

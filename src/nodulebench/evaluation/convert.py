@@ -67,11 +67,8 @@ class ConvertOptions:
 def convert(options: ConvertOptions) -> Conversion:
     """Read a file or folder in one format and write it in another.
 
-    The new file is read again and compared, so that every loss is reported: columns that the
-    format cannot store, slices, changed positions.
-
-    Raises:
-        InputError: if the formats cannot be converted, or with every problem of the source.
+    The new file is read again and compared, so that every loss is reported: columns that the format
+    cannot store, slices, changed positions.
     """
     source, target, cases = options.source, options.target, options.cases
     if options.what == "readings":
@@ -266,11 +263,7 @@ ABILITIES = {
 
 
 def known_formats(names: Sequence[str] = ()) -> list[Format]:
-    """All formats in the order in which files are tried, or only the named ones.
-
-    Raises:
-        UnknownNameError: for a name that no format has.
-    """
+    """All formats in the order in which files are tried, or only the named ones."""
     return [FORMATS[name] for name in names or FORMATS]
 
 

@@ -48,15 +48,9 @@ def check_folds(
 ) -> list[FoldSize]:
     """Check that every case is tested in exactly one fold, which was not trained on its patient.
 
-    Args:
-        paths: one table with the columns seriesuid (or case_id), fold and optionally part (test or
-            train); or a list of test cases for each fold, which trains on all other cases.
-        reference: the test set; all its cases must be tested.
-        cases: a table of cases that names their patients.
-
-    Raises:
-        InputError: with every case that is tested twice or never, is not in the test set, or is
-            tested in a fold that was trained on it or on another case of its patient.
+    ``paths`` are one table with seriesuid (or case_id), fold and optionally part (test or train);
+    or a list of test cases for each fold, which trains on all others. ``cases`` names their
+    patients.
     """
     truth = read_reference(reference, cases=cases)
     folds = read_folds(paths)
@@ -173,13 +167,7 @@ def _named(case_ids: pl.Series, translate: Callable[[str], tuple[str, str]]) -> 
 def make_folds(
     reference: Path, out: Path, *, count: int = 10, seed: int = 0, cases: Path | None = None
 ) -> list[FoldSize]:
-    """Draw folds and write them as a table of series and folds.
-
-    All cases of the test set are drawn; a table of cases may name their patients.
-
-    Raises:
-        InputError: if there are fewer patients than folds.
-    """
+    """Draw folds of all cases and write them; a table of cases may name their patients."""
     truth = read_reference(reference, cases=cases)
     folds = drawn_folds(truth, count, seed)
     write_csv(folds.select(seriesuid="case_id", fold="fold"), out)
@@ -231,16 +219,8 @@ class Merged:
 def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = "") -> Merged:
     """Write the submissions of all folds as one.
 
-    Args:
-        paths: a submission for each fold, in any format. Its marked cases tell which fold it is;
-            submissions without a mark are of the remaining folds.
-        folds: the table of series and folds.
-        out: a .csv file in LUNA16's format, or a folder.
-        name: of the algorithm; empty: that of ``out``.
-
-    Raises:
-        InputError: with every case that is in no fold or marked by several submissions, every
-            submission that marks cases of several folds, and every fold without a submission.
+    The marked cases of a submission tell which fold it is; those without a mark are of the
+    remaining folds. ``out`` is a .csv file in LUNA16's format, or a folder.
     """
     tested = read_folds([folds]).filter(IS_TESTED)
     twice = tested.filter(tested["case_id"].is_duplicated())["case_id"].unique().sort().to_list()

@@ -36,10 +36,7 @@ def cut_patches(
 
     For each algorithm: the missed nodules, the hardest first; the false positives with the best
     scores; and for each type the hit nodule with the best score. Each image is read once. Cases
-    without an image are skipped.
-
-    Raises:
-        InputError: if no case has an image, or one cannot be read.
+    without an image are skipped, but one must have one.
     """
     wanted = [
         place

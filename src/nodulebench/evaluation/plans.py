@@ -89,16 +89,7 @@ class FreezeOptions:
 
 
 def freeze_files(options: FreezeOptions) -> tuple[TestPlan, dict[int, Notice]]:
-    """Read, freeze and write a plan.
-
-    Returns:
-        The plan, and for criteria that not even a perfect result could meet on this test set:
-        index -> reason.
-
-    Raises:
-        InputError: if there is a problem with the files, a criterion cannot be decided by this
-            protocol on this test set, or the plan's file exists.
-    """
+    """Read, freeze and write a plan; return it, and by index the criteria that cannot be met."""
     if options.out.exists():
         what = "exists already; a frozen plan is never overwritten."
         raise InputError.at(str(options.out), what, "Choose a new name.")
@@ -139,10 +130,7 @@ def freeze_plan(
     source: str = "criteria",
     at: datetime | None = None,
 ) -> TestPlan:
-    """Bind criteria to a protocol and a test set.
-
-    Only name, number of cases and digests of the test set go into the plan.
-    """
+    """Bind criteria to a protocol and a test set (its name, number of cases and digests)."""
     problems = list(_undecidable(stated, reference, protocol, source))
     raise_problems(problems)
     return TestPlan(
@@ -257,9 +245,7 @@ def _no_such_bound(criterion: Criterion, protocol: TestProtocol, where: str) -> 
 def by_family(outcomes: Sequence[CriterionSummary], level: float) -> Iterator[CriterionSummary]:
     """One algorithm's criteria with P values adjusted by gatekeeping over the families.
 
-    Args:
-        outcomes: the unadjusted outcome of each criterion, in the order of the plan.
-        level: confidence level of the two-sided intervals; claims are one-sided at (1 - level) / 2.
+    ``outcomes`` are in the order of the plan; claims are one-sided at (1 - level) / 2.
     """
     families: dict[str, list[CriterionSummary]] = {PRIMARY: []}
     for outcome in outcomes:

@@ -43,14 +43,10 @@ def score_as(
     protocol: Path | None = None,
     answer: Path | None = None,
 ) -> Path:
-    """Score the platform's inputs at its standard paths; every path can be replaced.
+    """Score the inputs at the platform's standard paths, which can be replaced; return the answer.
 
-    Returns:
-        The answer. It is not written if there is any error, or if the sorting metric is undefined:
-        platforms have ranked a submission without a score first.
-
-    Raises:
-        InputError: with the problems of the marks, or stating that the marks are not the problem.
+    It is not written if there is any error, or if the sorting metric is undefined: platforms have
+    ranked a submission without a score first. An error may only say that it is not in the marks.
     """
     chosen = str(protocol or platform.protocol)
     with TemporaryDirectory() as scratch:
@@ -155,15 +151,9 @@ def _numbers(metrics: Iterable[JsonObject]) -> Iterable[tuple[str, float]]:
 def pack_for(
     platform: Platform, reference: Path, protocol: str, out: Path, image: str
 ) -> tuple[list[Path], list[Column]]:
-    """Write what a platform needs: image, reference without images, protocol, columns.
+    """Write what a platform needs; return the files and the columns, the sorting column first.
 
-    A submission without marks is scored as a test of the packed files.
-
-    Returns:
-        The files, and the columns of the leaderboard, the sorting column first.
-
-    Raises:
-        InputError: if the set is sealed, which no platform may hold, or cannot be read.
+    A submission without marks is scored as a test of the packed files. A sealed set is refused.
     """
     if is_sealed(reference):
         what = "is a sealed test set; the platform would receive its reference."

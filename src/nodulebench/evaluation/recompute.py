@@ -149,12 +149,7 @@ def load_evaluated(folder: Path) -> Evaluated:
 def evaluated_from(contents: Mapping[str, bytes], where: Path) -> Evaluated:
     """Read an evaluation from the contents of its files, which are not on the disk.
 
-    Args:
-        contents: evaluation.json, labels.parquet and the tables of ``inputs`` by their names.
-        where: the folder that error messages name.
-
-    Raises:
-        InputError: if something is missing or damaged.
+    They are evaluation.json, labels.parquet and the tables of ``inputs``.
     """
     document = read_evaluation(json.loads(contents[EVALUATION]), str(where / EVALUATION))
     return _evaluated(document, _Files(where, contents))
@@ -305,10 +300,8 @@ def cohorts_of_readers(
 ) -> tuple[TestProtocol, dict[Cell, LabelledCohort]]:
     """The protocol of an evaluation, and its cohorts under a rule by treatment and reader.
 
-    Args:
-        folder: of an evaluation whose submissions are readers.
-        readers: the table READERS; None: every algorithm is a treatment of one reader.
-        rule: a rule of the protocol; None: the first.
+    ``readers`` is the table READERS; None: every algorithm is a treatment of one reader. ``rule``
+    None: the first.
     """
     evaluated = load_unchanged(folder)
     chosen = rule or evaluated.protocol.rules[0].name
@@ -332,16 +325,9 @@ def cohorts_of_readers(
 
 
 def sweep_folder(folder: Path, sweep: str, algorithms: Sequence[str]) -> pl.DataFrame:
-    """Evaluate the stored marks again with each value of a parameter.
+    """Evaluate the stored marks again with each value of a parameter, one row per algorithm.
 
     A sweep is ``RULE.PARAMETER=VALUE,VALUE,...``; other parameters are the protocol's.
-
-    Returns:
-        One row per algorithm and value: algorithm, rule, parameter, value, cases, and the counts
-        hit, missed, false_positive, duplicate, ignored.
-
-    Raises:
-        InputError: if the sweep cannot be read, or the folder was changed after the evaluation.
     """
     rule, parameter, values = _read(sweep)
     evaluated = load_unchanged(folder)

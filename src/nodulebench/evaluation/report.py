@@ -92,15 +92,7 @@ DEFAULT_CHOICE = ReportChoice()
 def write_report(
     folder: Path, choice: ReportChoice = DEFAULT_CHOICE, out: Path | None = None
 ) -> list[Path]:
-    """Write the report of a folder that ``evaluate`` wrote; only its tables are needed.
-
-    Returns:
-        The files written.
-
-    Raises:
-        InputError: if the folder was changed after the evaluation.
-        UnknownNameError: if there is no such algorithm.
-    """
+    """Write the report of an unchanged evaluation's folder, from its tables only."""
     document = read_document(folder)
     _require_unchanged(folder)
     curves, tables = read_parquet(folder / CURVE_FILE), read_attachments(folder)
@@ -143,11 +135,7 @@ def write_report(
 def read_excerpt(
     folder: Path, audience: Audience, translate: Translator, *, name: str, rule: str
 ) -> Excerpt:
-    """Curve and errors of the only algorithm of a folder that ``evaluate`` wrote.
-
-    Raises:
-        InputError: if the folder was changed after the evaluation.
-    """
+    """Curve and errors of the only algorithm of a folder that ``evaluate`` wrote."""
     document = read_document(folder)
     _require_unchanged(folder)
     curves, attachments = read_parquet(folder / CURVE_FILE), read_attachments(folder)
@@ -220,9 +208,6 @@ def read_causes(path: Path) -> pl.DataFrame:
 
     If the file names them also case_id and mark_id. A filled-in worklist can be read, too: misses
     and empty rows are skipped.
-
-    Raises:
-        InputError: if columns are missing.
     """
     file = CsvFile(path)
     table = file.read_strings(file.header(needed=CAUSE_COLUMNS))
@@ -257,11 +242,7 @@ def with_causes(
 
 
 def read_spread(path: Path) -> pl.DataFrame:
-    """A metric under other references, as ``nodulebench reference spread --out`` wrote it.
-
-    Raises:
-        InputError: if columns are missing.
-    """
+    """A metric under other references, as ``nodulebench reference spread --out`` wrote it."""
     file = CsvFile(path)
     return file.read_table(file.header(needed=SPREAD_COLUMNS), {"value": pl.Float64})
 

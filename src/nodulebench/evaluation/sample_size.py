@@ -116,13 +116,7 @@ class PilotPlanOptions:
 
 
 def plan_from_pilot(options: PilotPlanOptions) -> Plan:
-    """Simulate test sets of several sizes from the pilot's patients: how often does a test succeed?
-
-    Raises:
-        InputError: if the folder was changed after the evaluation, or the metric is better when
-            lower, or is read at several points.
-        UnknownNameError: if there is no such algorithm, rule or metric.
-    """
+    """Simulate test sets of several sizes from the pilot's patients: how often do tests pass?"""
     evaluated = load_unchanged(options.folder)
     protocol = evaluated.protocol
     rule = options.rule or protocol.rules[0].name

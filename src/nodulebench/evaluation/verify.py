@@ -220,15 +220,8 @@ def verify_folder(
 ) -> Verification:
     """Check a folder's files and signature, and recompute its numbers where it is an evaluation.
 
-    Args:
-        folder: what ``evaluate --out`` wrote, or any folder with a manifest.
-        public_key: the key of the expected signer.
-        originals: the files from which the evaluation was made; the numbers are then recomputed
-            from them, too.
-        is_recomputed: whether numbers are recomputed; else only files and signature are checked.
-
-    Raises:
-        InputError: if there is no such folder.
+    ``originals`` are the files from which the evaluation was made: the numbers are then recomputed
+    from them, too.
     """
     if not folder.is_dir():
         raise InputError.at(str(folder), "is not a folder.")

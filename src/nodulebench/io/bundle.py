@@ -25,10 +25,7 @@ _CASES, _NODULES, _SLICES = "cases.parquet", "nodules.parquet", "nodule_slices.p
 
 
 def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference:
-    """Read a test set from its bundle and check every table against the manifest.
-
-    Geometry, patients and strata in ``cases`` are added.
-    """
+    """Read a test set from its bundle, add ``cases``, and check every table by the manifest."""
     tables = folder / PAYLOAD if is_bag(folder) else folder
     complete_move(tables)
     names = (MANIFEST, _CASES, _NODULES, _SLICES)

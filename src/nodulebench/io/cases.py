@@ -68,14 +68,9 @@ def _first_known(first: pl.Series, second: pl.Series) -> pl.Series:
 def filled_from(
     own: pl.DataFrame, other: pl.DataFrame, keys: tuple[str, ...], what: str, source: str
 ) -> pl.DataFrame:
-    """Fill the gaps of a table from another one, row by row, and add its further columns.
+    """Fill the gaps of a table row by row from another of as many rows; add its further columns.
 
-    Args:
-        own: the table.
-        other: the other one, with as many rows; null where nothing is known.
-        keys: the columns that name a row.
-        what: "cases" or "nodules", for messages.
-        source: the name of the test set, for messages.
+    ``what`` ("cases" or "nodules") and ``source``, the name of the test set, are for messages.
     """
     shared = [name for name in own.columns if name in other.columns and name not in keys]
     _require_no_conflicts(own, other, shared, keys, what, source)
@@ -152,10 +147,7 @@ def file_of_case(case_id: str, suffix: str) -> str:
 
 
 def position_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[Notice, ...]:
-    """A notice of how many positions are outside their image, and whether RAS or LPS explains it.
-
-    A mark in the wrong coordinate system is a miss without any other sign.
-    """
+    """How many positions are outside their image, and whether RAS or LPS explains it."""
     known = geometries(cases)
     checked = outside = mirrored_outside = 0
     if known:

@@ -20,13 +20,9 @@ def files_below(
     """Yield every file below a folder, sorted by name within each folder.
 
     Links are followed, each folder once, so that circular links end. A link to a missing file
-    counts as a file, which cannot be read; pipes and devices do not count.
-
-    Args:
-        folder: where to begin.
-        unread: called with the error of every folder that cannot be read.
-        without: a folder to leave out.
-        has_unfinished: whether to include files that a run is writing, or was when it was killed.
+    counts as a file, which cannot be read; pipes and devices do not count. ``unread`` is called
+    with the error of every folder that cannot be read; ``has_unfinished`` includes files that a run
+    is writing, or was when it was killed.
     """
 
     def counts(name: str) -> bool:
@@ -57,11 +53,7 @@ _START, _OWNER, _INSIDE = "nodulebench-", ".owner", "t"
 
 @contextmanager
 def process_folder(above: Path | None = None) -> Iterator[Path]:
-    """Yield a new, empty folder that only its owner can enter; it is deleted afterwards.
-
-    Args:
-        above: the parent folder; None: the system's temporary folder (``TMPDIR``).
-    """
+    """Yield a new folder (in ``TMPDIR``) that only its owner can enter; it is deleted after."""
     place = Path(tempfile.gettempdir()) if above is None else above
     for known in place.glob(f"{_START}*/{_OWNER}"):
         with suppress(OSError, ValueError):  # deleted meanwhile, or another user's

@@ -68,15 +68,10 @@ def pixel_readings(
     notices: Iterable[Notice] = (),
     reader_names: Sequence[Sequence[str]] | None = None,
 ) -> Readings:
-    """Convert marks in pixels to patient millimetres.
+    """Convert marks in pixels, one reading per series, to patient millimetres.
 
-    Args:
-        name: the name of the set.
-        readings: one per series.
-        cases: CASES; every series needs its voxel size. Without an origin, positions
-            are measured from the first voxel, with a notice.
-        notices: notices from reading the files.
-        reader_names: the names of the sessions of each reading; None: 1, 2, 3, ...
+    Every series needs its voxel size in ``cases``; without an origin, positions are measured from
+    the first voxel, with a notice. Without ``reader_names``, sessions are named 1, 2, 3, ...
     """
     places, without_origin = _places([reading.series for reading in readings], cases)
     names = reader_names or [
@@ -175,11 +170,7 @@ class _Flat:
 
 
 def _slice_numbers(flat: _Flat, places: list[Geometry]) -> IntArray:
-    """The slice of each outline, counted from the feet.
-
-    Slices of a few scans are not evenly spaced. Two positions that round to one number get
-    consecutive numbers.
-    """
+    """The slice of each outline from the feet; positions that round to one follow each other."""
     heights = np.round(flat.outline_z_mm, _MICROMETRE)
     reading = flat.outline_reading
     numbers = np.zeros(len(heights), dtype=np.int64)

@@ -62,13 +62,9 @@ class LidcFiles:
 def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcFiles:
     """Read every XML file; a damaged file is reported and does not stop the rest.
 
-    Files of one series with the same marks count once, the first in path order. A file whose
-    name contains "correction" replaces the others of its series if requested.
-
-    Args:
-        source: a folder, an .xml file, or a tar archive (.tar, .tar.gz, .tar.xz).
-        applies_corrections: whether corrections replace what they correct. The published counts
-            are without corrections.
+    Files of one series with the same marks count once, the first in path order. With
+    ``applies_corrections`` a file whose name contains "correction" replaces the others of its
+    series; the published counts are without.
     """
     by_series: dict[str, PixelReading] = {}
     corrections: list[PixelReading] = []

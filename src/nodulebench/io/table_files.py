@@ -55,11 +55,7 @@ def write_parquet(
     *,
     statistics: bool = True,
 ) -> None:
-    """Write a Parquet file in place; use ``staged_file`` to make it appear whole.
-
-    Raises:
-        OSError: if the disk cannot take it.
-    """
+    """Write a Parquet file in place; use ``staged_file`` to make it appear whole."""
     buffer = BytesIO()  # on a full disk polars itself would report a file out of specification
     table.write_parquet(buffer, compression=compression, statistics=statistics)
     path.write_bytes(buffer.getbuffer())
@@ -68,9 +64,8 @@ def write_parquet(
 def read_arrays(source: Path | BytesIO) -> dict[str, StoredArray]:
     """The arrays of a numpy archive; an array that claims more than its bytes is rejected.
 
-    Raises:
-        ValueError: if one is not an array of numbers or text, or states a wrong size; or if the
-            source is a pipe or a device, which may never end.
+    ValueError also for other content than numbers and text, and for a pipe or a device, which may
+    never end.
     """
     import zipfile  # takes 5 ms, which would slow every evaluation
 

@@ -25,15 +25,9 @@ class OutputRejectedError(Exception):
 
 
 def collect(output: Path, taken: Path, most_bytes: int) -> int:
-    """Copy the files of an output folder and return their number.
+    """Copy what a program wrote into the empty folder ``taken``; return the number of files.
 
-    Args:
-        output: what the program wrote.
-        taken: an empty folder for the copies.
-        most_bytes: the largest total size.
-
-    Raises:
-        OutputRejectedError: if it holds anything but plain files and folders, or too much.
+    OutputRejectedError if there is anything but plain files and folders, or too much.
     """
     collector = _Collector(most_bytes)
     top = os.open(output, os.O_RDONLY | os.O_DIRECTORY)

@@ -53,13 +53,7 @@ def checkpoint_file_problems(
 ) -> list[Problem]:
     """Check that a log still contains a checkpoint, and the checkpoint's signature.
 
-    Args:
-        log: the log.
-        links: its checked events.
-        path: the checkpoint's file.
-        public_key: the expected signer's key; None: a checkpoint need not be signed.
-        people: further accepted signers' keys; if there are any, or a public key,
-            no other signature is accepted.
+    The signer is that of ``public_key`` or one of ``people``; without both it may be unsigned.
     """
     try:
         content = path.read_bytes()

@@ -275,14 +275,9 @@ class EventLog(Generic[E]):
         return result.events
 
     def append(self, make: Callable[[list[E]], E]) -> E:
-        """Append an event and update the head.
+        """Append the event that ``make`` derives from the earlier ones, and update the head.
 
-        Args:
-            make: returns the event that follows the given ones; called again if another writer
-                was faster.
-
-        Raises:
-            InputError: if the log was tampered with, or the new event cannot be read again.
+        ``make`` is called again if another writer was faster.
         """
         for _ in range(MOST_ATTEMPTS):
             events = self.read()

@@ -14,11 +14,7 @@ class EventSigner(Protocol):
     """Makes and checks the code that proves that a person wrote some bytes."""
 
     def make(self, content: bytes, person: str) -> str:
-        """Make the code that proves that a person wrote this.
-
-        Raises:
-            InputError: if the user of the program is not that person.
-        """
+        """Make the code that proves that a person wrote this, if the user is that person."""
         ...
 
     def wrong(self, content: bytes, code: str, person: str) -> str:

@@ -99,11 +99,7 @@ def wire(content: bytes) -> bytes:
 
 
 def parse_public_key(text: str) -> PublicKey:
-    """Parse a line ``ssh-ed25519 AAAA… comment``.
-
-    Raises:
-        ValueError: if it is not such a line, with the reason.
-    """
+    """Parse a line ``ssh-ed25519 AAAA… comment``; ValueError with the reason."""
     words = text.split()
     if len(text.strip().splitlines()) != 1 or len(words) < 2 or words[0] != KIND:
         raise ValueError(f"is not a line '{KIND} AAAA…', as in a .pub file of ssh-keygen")
@@ -175,17 +171,9 @@ def loaded_key(
     option: str,
     remedy: str,
 ) -> "Ed25519PrivateKey":
-    """Load a private Ed25519 key with its passphrase.
+    """Load a private Ed25519 key with its passphrase: None if it needs none, empty if not given.
 
-    Args:
-        path: the file, for messages.
-        load: parses the file with the passphrase's bytes.
-        passphrase: None if the file needs none; empty if it needs one and none was given.
-        option: the command-line option for the passphrase.
-        remedy: how to make a usable key.
-
-    Raises:
-        InputError: if the passphrase is missing or wrong, or it is not an Ed25519 key.
+    ``option`` is the command-line option for the passphrase, ``remedy`` how to make a usable key.
     """
     with needs("sign", "signing"):
         from cryptography.exceptions import UnsupportedAlgorithm

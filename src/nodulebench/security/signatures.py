@@ -59,11 +59,7 @@ class Signature:
 
 
 def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
-    """Write a new private key and its public key into two PEM files.
-
-    Returns:
-        The file of the public key, and the key's digest.
-    """
+    """Write a new key pair into two PEM files; return the public one and the key's digest."""
     with needs("sign", "signing"):
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -112,15 +108,7 @@ def sign_folder(
 ) -> Signed:
     """Sign a folder: the manifest states signer and time, and the signature is next to it.
 
-    Args:
-        folder: a folder with a manifest.
-        key: the private key, PEM or OpenSSH.
-        passphrase: the key's passphrase, if it is encrypted.
-        by: the name of the signer.
-        at: the stated time; None: now.
-
-    Raises:
-        InputError: if the files do not match the manifest, or the key cannot be used.
+    The private ``key`` is PEM or OpenSSH; ``at`` None: now.
     """
     raise_problems(manifest_problems(folder))
     return sign_manifest(folder, read_manifest(folder), signing_key(key, passphrase), by=by, at=at)
@@ -148,14 +136,8 @@ def sign_manifest(
 def check_signature(folder: Path, public_key: Path | None = None) -> Signature | None:
     """Check the signature of a folder; None if there is none and no key is given.
 
-    Args:
-        folder: a folder with a manifest.
-        public_key: the expected signer's key; None: the key that the folder names, which
-            proves that nothing was changed since, but not who signed.
-
-    Raises:
-        InputError: if a key is given and the folder is not signed with it, or the signature is
-            invalid.
+    ``public_key`` is the expected signer's; None: the key that the folder names, which proves that
+    nothing was changed since, but not who signed.
     """
     manifest, file = read_manifest(folder), folder / SIGNATURE
     if manifest.signed is None or not file.is_file():

@@ -100,15 +100,7 @@ class Statement:
 
 
 def verify_statement(path: Path, public_key: Path | None = None) -> Statement:
-    """Check the signature of a statement.
-
-    Args:
-        path: the file from a portal.
-        public_key: the key of the portal, from its address ``/key``.
-
-    Raises:
-        InputError: if it is not such a file, the signature is invalid, or by another key.
-    """
+    """Check a statement's signature, also that it is by the portal's key (address ``/key``)."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InputError.at(path, "is not a statement of a portal.")

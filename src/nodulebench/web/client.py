@@ -189,12 +189,7 @@ class Client:
     """A connection to a portal."""
 
     def __init__(self, address: str, token: str = "") -> None:
-        """Configure the connection; nothing is sent yet.
-
-        Args:
-            address: as people open it, ``https://bench.example``.
-            token: from the account page; empty: only public data can be read.
-        """
+        """Configure the connection; without a token only public data can be read."""
         self.address = address.rstrip("/")
         self._token = token
 
@@ -212,11 +207,7 @@ class Client:
         return self._asked(tuple[FileInfo, ...], f"/benchmarks/{benchmark}/files")
 
     def download(self, file: FileInfo, folder: Path) -> Path:
-        """Download a released file under its name; an interrupted download is continued.
-
-        Raises:
-            InputError: if it cannot be downloaded or does not match its digest.
-        """
+        """Download a file under its name, continue if interrupted, and check its digest."""
         path = folder.joinpath(*PurePosixPath(file.name).parts)
         if not path.resolve().is_relative_to(folder.resolve()):
             raise InputError.at(file.name, "is outside of the folder.", "Do not trust it.")
@@ -243,14 +234,7 @@ class Client:
         return self._asked(CheckInfo, path, {"file": marks.name}, marks)
 
     def submit(self, benchmark: str, marks: Path, *, name: str, **declared: str) -> EntryInfo:
-        """Submit a file of marks.
-
-        Args:
-            benchmark: its id.
-            marks: the file.
-            name: of the algorithm.
-            declared: free texts ``about``, ``training`` and ``link``.
-        """
+        """Submit marks of the algorithm ``name``; ``declared`` are texts: about, training, link."""
         query = {"file": marks.name, "name": name, **declared}
         return self._asked(EntryInfo, f"/benchmarks/{benchmark}/entries", query, marks)
 
@@ -259,11 +243,7 @@ class Client:
         return self._asked(EntryInfo, f"/entries/{entry}")
 
     def wait(self, entry: str, *, timeout_s: float = 3600.0, every_s: float = 1.0) -> EntryInfo:
-        """Wait until the scoring of an entry has ended, and return the entry.
-
-        Raises:
-            InputError: if it has not ended within the time limit.
-        """
+        """Wait until the scoring of an entry has ended, and return the entry."""
         until = monotonic() + timeout_s
         while True:
             current = self.entry(entry)
@@ -280,11 +260,6 @@ class Client:
         query: Mapping[str, str] | None = None,
         body: Path | None = None,
     ) -> Kind:
-        """Request the API and parse the answer.
-
-        Raises:
-            InputError: if the portal cannot be reached or refuses.
-        """
         url = f"{self.address}{API}{path}?{urlencode(query or {})}"
         if body is None:
             with self._opened(url) as answer:

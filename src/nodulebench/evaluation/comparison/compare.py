@@ -265,10 +265,6 @@ def compare_algorithms(
     """Compare every algorithm with the baseline, in every metric and under every rule.
 
     Algorithms of another intended use than the baseline's are only part of the rule effects.
-
-    Raises:
-        InputError: if there is nothing to compare, or no bootstraps.
-        UnknownNameError: if the baseline or a metric does not exist.
     """
     every = {rule: of_rule for rule, of_rule in cohorts.items() if of_rule}
     groups = use_groups(every)

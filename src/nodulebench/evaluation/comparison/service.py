@@ -33,16 +33,10 @@ from nodulebench.statistics.ranking import Ranking
 def compare_folder(
     folder: Path, choice: ComparisonChoice
 ) -> tuple[AlgorithmComparison, list[Path]]:
-    """Compare the algorithms of an evaluation, and write the comparison into its folder.
+    """Compare the algorithms of an unchanged evaluation; return what was written into its folder.
 
     ``comparison.json`` holds this comparison; ``evaluation.json`` lists it with those against other
     baselines, and the report is written again.
-
-    Returns:
-        The comparison and the files written.
-
-    Raises:
-        InputError: if the folder was changed after the evaluation.
     """
     evaluated = load_unchanged(folder)
     comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
@@ -57,12 +51,9 @@ def compare_folders(new: Path, old: Path, choice: ComparisonChoice) -> Algorithm
 
 
 def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], Ranking]]:
-    """Rank the algorithms of several folders by the metric that decides; nothing is written.
+    """Rank algorithms, each of one folder, by the metric that decides; nothing is written.
 
-    Each folder has one algorithm; the keys are the names that they shall have.
-
-    Returns:
-        For each intended use that two or more algorithms share, its rankings by rule and reading.
+    For each intended use that two or more algorithms share: rankings by rule and reading.
     """
     all_of_them = merge_results({name: load_unchanged(path) for name, path in folders.items()})
     metric = deciding_metric(all_of_them.protocol.metrics)

@@ -67,10 +67,7 @@ def require_pydicom() -> None:
 
 
 def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, "Dataset"]]:
-    """Yield path and header of the DICOM objects of some kinds in a file or folder.
-
-    A single file must be of one of these kinds; in a folder, others are skipped.
-    """
+    """Yield path and header of the objects of some kinds; a single file must be of one of them."""
     with needs("images", "DICOM"):
         import pydicom
     for file in dicom_files(path):

@@ -376,11 +376,7 @@ def contour_text(points: FloatArray) -> str:
 
 
 def linked(reports: Sequence[Report], at_hand: CaseMatcher) -> tuple[list[Report], list[Notice]]:
-    """Join boxes on adjacent slices that are separate findings into one finding.
-
-    Programs that work slice by slice report a nodule in this way. Boxes are linked like boxes of
-    other formats without ids, with a notice. Findings with more than a single box stay.
-    """
+    """Link boxes on adjacent slices that are separate findings; others write so slice by slice."""
     grids = at_hand.grids()
     made: list[Report] = []
     notices = []

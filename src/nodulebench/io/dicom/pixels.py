@@ -1,8 +1,6 @@
 """Read the stored values of a slice, uncompressed or decoded; damage is reported, not hidden.
 
-from typing import TYPE_CHECKING
-Uncompressed pixels are read from their offset in the file. Compressed ones are decoded by
-pydicom with any installed decoder, else by SimpleITK.
+Compressed pixels are decoded by pydicom with any installed decoder, else by SimpleITK.
 """
 
 import os
@@ -44,12 +42,7 @@ class TruncatedPixelsError(PixelsError):
 
 
 def stored_values(header: SliceHeader) -> StoredArray:
-    """The stored values of a slice, rows x columns.
-
-    Raises:
-        TruncatedPixelsError: if there are fewer bytes than rows and columns need.
-        PixelsError: if the pixels are not those of a CT slice or cannot be decoded.
-    """
+    """The values, rows x columns; TruncatedPixelsError or PixelsError if they cannot be read."""
     pixels = header.pixels
     _require_supported_pixels(header, pixels)
     stored = _plain(header) if pixels.is_plain and pixels.length >= 0 else _decoded(header)
@@ -204,9 +197,9 @@ def _codestream(head: bytes) -> bytes:
 
 
 def stream_size(content: bytes) -> tuple[int, int, int] | None:
-    """Rows, columns and components that a JPEG 2000, JPEG or JPEG-LS stream states.
+    """Rows, columns, components that a JPEG 2000, JPEG or JPEG-LS stream states; None: not found.
 
-    None if not found. Decoders allocate memory for them before they read on.
+    Decoders allocate memory for them before they read on.
     """
     start = content.find(b"\xff\x4f\xff\x51")
     if start >= 0 and len(content) >= start + 42:

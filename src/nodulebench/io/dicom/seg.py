@@ -115,10 +115,7 @@ class _Frame:
 
 
 def read_segments(file: Path) -> "tuple[Dataset, list[Segment]]":
-    """Read a segmentation's header and segments.
-
-    Pixels of fractional segmentations count if they are at least one half.
-    """
+    """Read header and segments; pixels of fractional segmentations count from one half."""
     data = read_object(file)
     name = file.name
     frames, pixels = _frames(data, name), _pixels(data, name)
@@ -347,10 +344,7 @@ def _description(
 
 
 def _stack(voxels: list[IntArray], series: Series, where: str) -> tuple[list[int], StoredArray]:
-    """The images with any voxel, and their segments as a label map, or one by one.
-
-    A label map takes little memory, but cannot hold segments that overlap.
-    """
+    """The images with any voxel; their segments as a label map, or one by one if they overlap."""
     images = sorted({int(k) for held in voxels for k in np.unique(held[:, 2])})
     number = np.full(len(series.images), -1)
     number[images] = np.arange(len(images))

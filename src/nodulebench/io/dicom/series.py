@@ -1,8 +1,6 @@
 """Group slice headers into series in geometric order, from the feet to the head if axial.
 
-from typing import TYPE_CHECKING
-Every CT series is put together here: for curation, detection, lists of cases and viewers, and
-whether its slices are files or frames of one file.
+Every CT series is put together here, whether its slices are files or frames of one file.
 """
 
 from collections import Counter, defaultdict
@@ -95,8 +93,8 @@ class Series:
     def grid(self) -> Geometry | None:
         """The voxel grid from the first slice on; None if a header lacks it.
 
-        The third axis leads from the first slice to the last, so that positions on all of them are
-        right even if the slices are shifted a little.
+        The third axis leads to the last slice, so that slightly shifted slices have right
+        positions.
         """
         first, cosines, positions = self.slices[0], self.orientation, self.positions_mm
         if cosines is None or positions is None or first.pixel_spacing_mm is None:
@@ -136,8 +134,7 @@ class Series:
     def world_of(self, number: int, pixels: FloatArray) -> FloatArray:
         """Patient millimetres of points (column, row) of a report on a slice.
 
-        Points count from the corner of the first pixel, whose centre is (0.5, 0.5)
-        (DICOM PS3.3 C.18.6.1.2).
+        The centre of the first pixel is (0.5, 0.5) (DICOM PS3.3 C.18.6.1.2).
         """
         level = np.full(len(pixels), float(number))
         return self.geometry.to_world(np.column_stack([pixels - 0.5, level]))
@@ -179,12 +176,9 @@ def group_series(slices: Iterable[SliceHeader]) -> list[Series]:
 
 
 def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, Series]:
-    """Find every CT series in a folder and its subfolders, by Series Instance UID.
+    """Find every CT series but localizers in a folder or file, by Series Instance UID.
 
-    Args:
-        folder: searched, without localizers; other files are skipped. It may also be one file.
-        wanted: only these series, if they exist; files that cannot be read are then
-            skipped, because they may be anything.
+    If only some are ``wanted``, files that cannot be read are skipped: they may be anything.
     """
     if not folder.exists():
         raise InputError.at(folder, "is not a folder.", "Give the folder of a series.")
@@ -340,10 +334,7 @@ def half_pixel_mm(series: Series) -> float:
 def stack_problems(series: Series, where: str, *, allows_tilt: bool = False) -> list[Problem]:
     """Everything that prevents the slices of a series from forming one volume.
 
-    Args:
-        series: its slices.
-        where: its name in messages.
-        allows_tilt: whether slices may shift sideways evenly, as those of a tilted gantry do.
+    ``allows_tilt``: slices may shift sideways evenly, as those of a tilted gantry do.
     """
     problems = Problems(
         Problem(path, f"has no usable {name}.", "It has no position in the patient.")

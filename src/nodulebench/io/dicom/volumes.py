@@ -45,18 +45,10 @@ def read_volume(folder: Path, series_uid: str | None = None) -> Volume:
 
 
 def series_volume(series: Series, where: str, *, allows_tilt: bool = False) -> Volume:
-    """Read the voxels of a series.
+    """Read the voxels of a series; InputError names everything that prevents a volume.
 
-    Args:
-        series: its slices.
-        where: its name in messages.
-        allows_tilt: whether slices may shift sideways, as those of a tilted gantry do; the third
-            axis of the volume then leans, so only methods for any grid may use it.
-
-    Raises:
-        InputError: with everything that prevents the slices from forming one volume: missing or
-            repeated slices, slices of different size or orientation, a tilted gantry, 8-bit
-            voxels, no rescaling to HU, damaged pixels.
+    With ``allows_tilt`` slices may shift sideways, as those of a tilted gantry do; the third axis
+    then leans, so only methods for any grid may use the volume.
     """
     wrong = stack_problems(series, where, allows_tilt=allows_tilt)
     raise_problems([*wrong, *_value_problems(series, where)])
@@ -152,13 +144,7 @@ def _hounsfield(header: SliceHeader) -> npt.NDArray[np.generic]:
 
 
 def read_image_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, Series]:
-    """Find every CT series in a folder and its subfolders that forms a volume, by its UID.
-
-    Args:
-        folder: searched; other files are skipped.
-        wanted: only these series, if they exist; files that cannot be read are then
-            skipped, because they may be anything.
-    """
+    """Find every CT series in a folder that forms a volume; ``wanted`` as in ``ct_series``."""
     series_by_uid = ct_series(folder, wanted)
     raise_problems(
         problem

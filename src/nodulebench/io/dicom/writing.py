@@ -63,21 +63,14 @@ def person_name(name: str) -> str:
 
 
 def create_quietly(maker: Callable[..., Made], **parts: object) -> Made:
-    """Create a highdicom object without its warnings.
-
-    It warns about attributes that it repeats from the images, such as a patient's name of a single
-    part, which cannot be changed here.
-    """
+    """Create a highdicom object without warnings about what it repeats from the images."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return maker(**parts)
 
 
 def settle(data: "Dataset", written: datetime) -> None:
-    """Give an object one time of writing, UTF-8, and our implementation name.
-
-    Images are often limited to Latin letters; names of readers and algorithms need not be.
-    """
+    """Give an object one time of writing, UTF-8 (for names of readers), and our name."""
     from pydicom.uid import UID
 
     data.SpecificCharacterSet = "ISO_IR 192"
@@ -115,10 +108,7 @@ def series_of_cases(
 
 
 def _described(series: Series) -> Series:
-    """The series with all attributes that objects must repeat; unknown ones are left blank.
-
-    An unknown slice thickness is set to the slice distance.
-    """
+    """The series with all attributes that objects must repeat; unknown ones are left blank."""
     if not series.frame_of_reference:
         raise InputError.at(
             f"{Path(series.files[0]).parent} series {series.uid}",

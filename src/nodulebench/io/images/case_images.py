@@ -44,12 +44,7 @@ def read_case(path: Path, *, allows_tilt: bool = False) -> Volume:
 
 
 def read_case_image(path: Path, *, allows_tilt: bool = False) -> CaseImage:
-    """Read the image of a case in any format.
-
-    Args:
-        path: a file, or a folder of DICOM.
-        allows_tilt: whether slices of a tilted gantry are accepted, on their own leaning grid.
-    """
+    """Read the image of a case in any format; ``allows_tilt`` as in ``series_volume``."""
     from nodulebench.io.images import metaimage, nifti
 
     if path.is_dir() or (path.is_file() and path.suffix == ".dcm"):
@@ -74,11 +69,7 @@ class NoImageError(InputError):
 
 
 def image_reader(folder: Path, wanted: Collection[str] | None = None) -> Callable[[str], Volume]:
-    """Return a function that reads the image of a case from a folder; see ``image_lookup``.
-
-    Raises:
-        NoImageError: raised by the returned function, if there is no image.
-    """
+    """Return a function that reads the image of a case from a folder; see ``image_lookup``."""
     find = image_lookup(folder, wanted)
     return lambda case_id: find(case_id)()
 
@@ -86,20 +77,12 @@ def image_reader(folder: Path, wanted: Collection[str] | None = None) -> Callabl
 def image_lookup(
     folder: Path, wanted: Collection[str] | None = None
 ) -> Callable[[str], Callable[[], Volume]]:
-    """Return a function that finds the image of a case in a folder, test set or archive.
-
-    The found object reads the image when it is called.
+    """Return a function from a case to a reader of its image in a folder, test set or archive.
 
     The image of a case is a file ``<case_id>`` with one of ``SUFFIXES`` or a folder ``<case_id>``
-    of DICOM files: in the folder, in ``images/`` of a bundle, or anywhere below. If no name
-    fits, it is the DICOM series of that Series Instance UID.
-
-    Args:
-        folder: the folder of images.
-        wanted: the cases that will be requested; damaged files of others are then skipped.
-
-    Raises:
-        NoImageError: raised by the returned function, if there is no image.
+    of DICOM files: in the folder, in ``images/`` of a bundle, or anywhere below. If no name fits,
+    it is the DICOM series of that Series Instance UID. If only some cases are ``wanted``, damaged
+    files of others are skipped. The function raises NoImageError if the image is missing.
     """
     named = cache(lambda: _images_by_name(folder))
     series = cache(lambda: _series_by_uid(folder, wanted))

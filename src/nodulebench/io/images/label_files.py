@@ -188,13 +188,9 @@ def read_label_files(
 ) -> Readings:
     """Read readings: the case is the file's name, the reader the name of its folder.
 
-    Args:
-        path: a file, or a folder of them.
-        endings: the endings of their names.
-        cases: table of cases; the voxels must be those of their images.
-        read: reads a file that unpacks to at most this number of bytes.
-        findings_of: returns the findings of a file from its labels, the grid of its image, its
-            name, and its reader and case.
+    ``read`` reads a file that unpacks to at most a number of bytes; ``findings_of`` gets the
+    labels, the grid of the image, the file's name, and reader and case. The voxels must be the
+    image's.
     """
     files, known = files_ending(path, endings), geometries(cases)
     named = [case_and_reader(file, path, endings) for file in files]

@@ -30,15 +30,9 @@ def gather(rows: pl.DataFrame, key: str) -> pl.DataFrame:
 
     x, y, z are the middle of the box around all its boxes. The diameter is the largest average
     diameter of a slice: (long + short)/2, or of the box if these are missing. The long and short
-    axes are those of the largest slice (box area, then average diameter, then the lowest).
-
-    The score is the highest of a slice. Type, density, malignancy and category come from the slice
-    with the highest score, then the largest one, that has a value.
-
-    Args:
-        rows: a table with the columns of MARK_SLICES or NODULE_SLICES, and score, type, density,
-            malignancy, category.
-        key: "mark_id" or "nodule_id".
+    axes are those of the largest slice (box area, then average diameter, then the lowest). The
+    score is the highest of a slice. Type, density, malignancy and category come from the slice with
+    the highest score, then the largest one, that has a value. ``key`` is "mark_id" or "nodule_id".
     """
     return rows.group_by("case_id", key, maintain_order=True).agg(
         x_mm=_middle(pl.col("center_x_mm"), pl.col("length_mm")),
@@ -177,14 +171,10 @@ def reference_of(
     cases: pl.DataFrame | None,
     notices: tuple[Notice, ...] = (),
 ) -> Reference:
-    """Make a reference from boxes.
+    """Make a reference from the nodules' boxes.
 
-    Args:
-        boxes: the nodules' boxes.
-        listed: a table with the case_id of every case that the file lists, in order.
-        name: the name of the test set.
-        cases: CASES, if the caller has them; the file may then list no other case.
-        notices: notices from reading the file.
+    ``listed`` has the case_id of every case that the file lists, in order; with ``cases`` it may
+    list no other case.
     """
     owned = boxes.rename({"box_id": "nodule_id"}).with_columns(
         diameter_mm=_diameter(), is_ignored=pl.col("is_ignored").fill_null(False)
@@ -289,11 +279,7 @@ _MOST_NAMED = 5
 def with_positions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.DataFrame:
     """Fill slice_index from z_mm and z_mm from slice_index where one of them is empty.
 
-    Args:
-        boxes: a table with case_id, slice_index, z_mm, center_x_mm, center_y_mm, and ``place``,
-            the location of each box in the file. A slice_index may be fractional; it stays so.
-        known: the voxel grid of each case.
-        name: the file's name, for messages.
+    ``place`` is the location of a box in the file, for messages. A fractional slice_index stays so.
     """
     number = boxes["slice_index"].cast(pl.Float64).to_numpy(writable=True)
     height = boxes["z_mm"].cast(pl.Float64).to_numpy(writable=True)

@@ -35,8 +35,7 @@ class CandidateCheck:
 def read_candidates(source: Path | CsvFile, cases: pl.DataFrame | None = None) -> pl.DataFrame:
     """Read ``candidates.csv`` or ``candidates_V2.csv``: seriesuid, coordX, coordY, coordZ, class.
 
-    Returns:
-        A table with case_id, x_mm, y_mm, z_mm, is_nodule and line, restricted to ``cases``.
+    The table has case_id, x_mm, y_mm, z_mm, is_nodule and line, restricted to ``cases``.
     """
     rows = CsvFile.of(source).read_columns(
         text=("seriesuid",),

@@ -48,12 +48,7 @@ class _RejectedError(Exception):
 
 
 def read_pickle(path: Path) -> JsonValue:
-    """The value in a pickle file, if it is only data; arrays support ``np.asarray``.
-
-    Raises:
-        InputError: if the file is damaged, too large, or would make anything but numbers, text,
-            containers and numpy arrays of numbers.
-    """
+    """The value in a pickle file of limited size, if it is only data; arrays support np.asarray."""
     with open_bytes(path) as file:
         content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:

@@ -78,10 +78,7 @@ def back_up(site: Site, path: Path) -> None:
 
 
 def restore(path: Path, settings: Settings) -> int:
-    """Restore a site into an empty storage folder and database; return its number of events.
-
-    Either everything is restored or nothing. Accepts backups of this and older versions.
-    """
+    """Restore a site, all or nothing, into an empty place; return its number of events."""
     storage = settings.storage
     if not path.is_file():
         raise InputError.at(path, "is not a file.", "Name the archive that 'portal backup' wrote.")

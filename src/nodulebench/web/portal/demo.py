@@ -58,10 +58,7 @@ class _Sent:
 def fill(
     site: Site, choice: DemoChoice = SMALL, progress: Progress = no_progress, *, runs: bool = True
 ) -> list[str]:
-    """Fill an empty site with people, a benchmark and entries; return the logins of its people.
-
-    Nothing is done if the site has a benchmark. With ``runs`` an algorithm is submitted, too.
-    """
+    """Fill a site without a benchmark; return the logins. With ``runs`` submit an algorithm."""
     with site.database.reading() as session:
         if session.scalar(select(func.count()).select_from(Benchmark)):
             return []

@@ -183,9 +183,6 @@ def free_bytes(folder: Path) -> int:
 
 
 def require_free_disk(folder: Path, declared: str) -> None:
-    """Reject an upload unless the disk has space for two copies: while it arrives and when stored.
-
-    ``declared`` is its size as the request declares it; anything else counts as 0.
-    """
+    """Reject an upload unless the disk has space for two copies: on arrival and when stored."""
     if free_bytes(folder) <= 2 * (int(declared) if declared.isdecimal() else 0):
         raise DeniedError("disk_full", 507)

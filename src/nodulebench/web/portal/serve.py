@@ -69,10 +69,9 @@ def serve(
     workers: int = 1,
     first: Callable[[Site], object] | None = None,
 ) -> None:
-    """Serve a site until it is stopped.
+    """Serve a site until it is stopped; ``processes`` includes this one.
 
-    ``tell`` is called with the address and the link of the first organiser, ``first`` with the site
-    before the first request; ``processes`` includes this one; ``workers`` are started.
+    ``tell`` gets the address and the link of the first organiser.
     """
     open_listener(host, port).close()  # fail if another program uses the port
     site = Site.open(settings)

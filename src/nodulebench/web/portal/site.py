@@ -71,10 +71,7 @@ class Site:
 
     @classmethod
     def open(cls, settings: Settings, patience_s: float = 0.0) -> "Site":
-        """Open a site: create what is missing and upgrade the tables.
-
-        Waits ``patience_s`` for a database that cannot be reached.
-        """
+        """Open a site: create what is missing, upgrade tables; wait this long for the database."""
         storage = settings.storage
         is_new = not storage.exists()
         make_folder(storage)

@@ -47,9 +47,6 @@ def open_listener(host: str, port: int, *, is_shared: bool = False) -> socket.so
 
     Data are sent without delay (TCP_NODELAY): otherwise the body of a response waits up to 40 ms
     for the acknowledgement of its head. Connections inherit the option from this socket.
-
-    Raises:
-        InputError: if the port is taken, or the address is not one of this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -169,10 +166,9 @@ def workbench_app(
     language: LanguageName = "en",
     home: tuple[str, str] | None = None,
 ) -> FastAPI:
-    """The viewer as a web application.
+    """The viewer as a web application; ``home`` is the kind and address of the page to go back to.
 
-    Without ``session``, ``access`` puts the session of each user into the request. ``home`` is the
-    kind ("entry" or "projects") and the address of the page to go back to.
+    Without ``session``, ``access`` puts the session of each user into the request.
     """
     translate = translator(language)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
@@ -196,10 +192,7 @@ def serve(
     language: LanguageName = "en",
     on_ready: Callable[[str], object],
 ) -> None:
-    """Serve a session on this machine until the server is stopped.
-
-    Port 0 is any free one. ``on_ready`` is called with the address as soon as it can be opened.
-    """
+    """Serve a session on this machine; ``on_ready`` gets the address. Port 0 is any free one."""
     with opening as session, _open_last_port(session.folder, port) as listener:
         auth = LocalAuth(listener.getsockname()[1])
         settings = uvicorn.Config(
@@ -215,10 +208,10 @@ def serve(
 
 
 def _open_last_port(folder: Path, port: int) -> socket.socket:
-    """Listen on a port; if any will do, on the last one of this folder if it is free.
+    """Listen on a port, 0: the last one of this folder if free.
 
-    A browser stores unsent edits by the address of the page: on another port they would never be
-    sent.
+    A browser stores unsent edits by the address of the page, and could not send them to another
+    port.
     """
     stored = folder / PORT
     last = stored.read_text(encoding="utf-8").strip() if stored.is_file() else ""

@@ -92,11 +92,7 @@ class ConflictError(NoduleBenchError):
 
 
 def require_editable(draft: Draft, edit: Edit) -> bool:
-    """True if the edit was already applied; it must not be applied again.
-
-    Raises:
-        ConflictError: if another client changed the finding, or the reading is submitted.
-    """
+    """Refuse a conflicting edit; True if it was already applied and must not be again."""
     current = draft.findings.get(edit.finding_id or "")
     if edit.number <= draft.seen.get(edit.client, 0):
         return True
@@ -117,21 +113,13 @@ class Drafts(Protocol):
         ...
 
     def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
-        """Apply an edit unless it was applied before; return the state of its finding.
-
-        Raises:
-            ConflictError: if another client changed the finding, or the reading is submitted.
-        """
+        """Apply an edit unless it was applied before; return the state of its finding."""
         ...
 
     def submit(self, case_id: str) -> None: ...
 
     def submitting(self, case_id: str) -> AbstractContextManager[Draft]:
-        """Freeze a reading if the block succeeds; no edit is accepted during the block.
-
-        Raises:
-            ConflictError: if it was submitted before.
-        """
+        """Freeze a reading if the block succeeds; no edit is accepted during the block."""
         ...
 
 
@@ -190,11 +178,7 @@ class FolderDrafts:
 
 @contextmanager
 def open_drafts(folder: Path, reader: str) -> Iterator[FolderDrafts]:
-    """The drafts of a folder; an unfinished last line of a killed process is dropped.
-
-    Raises:
-        InputError: if another process has the folder open, or a line cannot be read.
-    """
+    """The drafts of a folder; an unfinished last line of a killed process is dropped."""
     make_folder(folder)
     path = folder / JOURNAL
     with locked(folder / ".reading.lock", folder):

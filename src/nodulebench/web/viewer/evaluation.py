@@ -67,10 +67,9 @@ class EvaluationLayer:
         return thresholds
 
     def summary(self, rule: str, algorithm: str, threshold: float | None = None) -> JsonObject:
-        """Every miss and false positive at a threshold, case by case, and how many there are.
+        """Misses and false positives at a threshold (None: the operating point of each rule).
 
-        ``flips`` is true for an error that is not an error under another rule. Threshold None: the
-        operating point, which each rule has separately.
+        ``flips`` is true for an error that is not an error under another rule.
         """
         cohort = self.evaluated.cohorts[rule][algorithm]
         if threshold is not None and cohort.has_scores:
@@ -166,8 +165,7 @@ def _finite(threshold: float | None) -> float | None:
 def _table_of(cohort: LabelledCohort, labels: pl.DataFrame) -> pl.DataFrame:
     """Nodules and marks: what, name, id, case_id, position, diameter_mm, score, hit_score, label.
 
-    ``hit_score`` is the score of the mark that found a nodule: at a higher threshold the nodule is
-    missed.
+    ``hit_score`` is the score of the mark that found a nodule; above it the nodule is missed.
     """
     nodules, marks = cohort.reference.nodules, cohort.submission.marks
     of_nodule = np.full(nodules.height, IGNORED, dtype=object)
@@ -222,10 +220,7 @@ def _drawn(row: JsonObject, slices: list[DrawnSlice] | None, tiles: Tiles) -> It
 
 
 def shown_outlines(slices: Iterable[DrawnSlice], tiles: Tiles) -> Iterator[JsonObject]:
-    """Outlines, or else boxes, on the slices shown.
-
-    If two fall on the same slice, the first one is used.
-    """
+    """Outlines, or else boxes, on the slices shown; the first if two fall on the same slice."""
     seen: set[int] = set()
     for drawn in slices:
         number = shown_slice(drawn, tiles)

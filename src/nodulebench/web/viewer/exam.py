@@ -117,11 +117,7 @@ def open_exam_session(
 
 
 def exam_of(key: Path, rules: ExamRules = _ANY_NUMBER) -> Exam:
-    """The exam with a key.
-
-    Raises:
-        InputError: if the key cannot be read, or has no outlines or boxes to compare with.
-    """
+    """The exam with a key, which needs outlines or boxes."""
     reference = read_reference(key)
     if reference.slices is None:
         what = "has no slices: outlines of answers cannot be compared with it."

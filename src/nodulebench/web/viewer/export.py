@@ -92,10 +92,7 @@ def _submission(
 def readings_of(
     reader: str, tiles: Mapping[str, Tiles], drawn: Sequence[tuple[str, str, Finding]]
 ) -> Readings:
-    """The findings of a reader in some cases, with the grid of each case.
-
-    ``drawn`` holds case, name and finding of each, as ``to_original_grid`` returns it.
-    """
+    """A reader's findings (case, name, finding of ``to_original_grid``) with the grids."""
     rows = [{"case_id": name, **geometry_columns(grid_of(tile))} for name, tile in tiles.items()]
     return Readings(
         reader,
@@ -205,11 +202,7 @@ READABLE = {
 def write_file(
     kind: str, case_id: str, reader: str, findings: Mapping[str, Finding], tiles: Tiles
 ) -> tuple[str, bytes]:
-    """The name and the content of a file; a zip if the format has several files.
-
-    Raises:
-        InputError: if the format cannot hold what was drawn.
-    """
+    """Name and content of a file; a zip if the format has several files."""
     drawn = [
         (case_id, name, to_original_grid(finding, tiles)) for name, finding in findings.items()
     ]
@@ -230,11 +223,7 @@ def write_file(
 
 
 def read_file(name: str, content: bytes, case_id: str, tiles: Tiles) -> list[Finding]:
-    """The findings in a file; the case and the reader that it names are ignored.
-
-    Raises:
-        InputError: if the format is unknown, or the grid is not that of this scan.
-    """
+    """The findings in a file; the case and the reader that it names are ignored."""
     ending = max(
         (suffix for suffix in READABLE if name.lower().endswith(suffix)), key=len, default=None
     )

@@ -104,11 +104,7 @@ def measure_finding(finding: Finding, tiles: Tiles) -> JsonObject:
 
 
 def sizes_of(finding: Finding, grid: Geometry) -> JsonObject:
-    """Sizes of a finding in mm; empty without outlines.
-
-    ``slices`` holds the box (centre, length along x, width along y), axes and area of each outline,
-    as they are exported and scored.
-    """
+    """Sizes in mm; empty without outlines. ``slices`` has each outline's box, axes and area."""
     if not finding.slices:
         return {}
     corners = [np.array(slice_.outline, dtype=np.float64) for slice_ in finding.slices]
@@ -214,7 +210,7 @@ def _pixels(grid: Geometry, outline: Sequence[Point], number: int) -> set[tuple[
 
 
 def fill_gaps(tiles: Tiles, slices: Iterable[OutlinedSlice]) -> tuple[OutlinedSlice, ...]:
-    """Outlines for the slices between outlines that have none, together with those given.
+    """The outlines with those between them, for slices that have none.
 
     The signed distance from the edge is interpolated linearly between two outlines (Raya and Udupa,
     IEEE Transactions on Medical Imaging 9:32-42, 1990).

@@ -74,11 +74,7 @@ def answers_of(
 
 
 def drawn_slices(task: Task, finding: Finding, tiles: Tiles) -> tuple[DrawnSlice, ...]:
-    """Outlines on the slices of the image as it was acquired, with their boxes.
-
-    Raises:
-        InputError: if the finding has no outline.
-    """
+    """Outlines on the slices of the image as it was acquired, with their boxes."""
     if not finding.slices:
         what = "holds a nodule without an outline."
         remedy = "Draw it, make it a point below 3 mm, or remove it."
@@ -321,10 +317,7 @@ def open_project_session(
     key: Path | None = None,
     passphrase: str = "",
 ) -> Iterator[ProjectSession]:
-    """The session of a person who has a part in an annotation project.
-
-    ``folder`` holds their drafts; None: next to the project.
-    """
+    """The session of a project's person; ``folder`` holds drafts (None: next to the project)."""
     handle, lock = open_project(project, key, passphrase), RLock()
     handle.workflow.roster.person(reader)
     tasks = tasks_of(handle, KnownBatches().of(handle), reader)

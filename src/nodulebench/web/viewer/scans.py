@@ -34,11 +34,7 @@ class Scan:
 
 
 def scans_in(images: Path) -> list[Scan]:
-    """Every scan of a folder or test set, or the scan in a file.
-
-    Raises:
-        InputError: if there is none, or two have the same name.
-    """
+    """Every scan of a folder or test set, or the scan in a file; each name once."""
     if images.is_file():
         scans = [_scan_of_file(images)]
     elif images_folder(images) is not None:

@@ -198,10 +198,7 @@ class ReadingSession:
 
 @contextmanager
 def open_session(images: Path, reader: str, folder: Path | None = None) -> Iterator[ReadingSession]:
-    """The session of a reader with a folder of scans, or with one scan.
-
-    ``folder`` holds readings and voxels; None: next to the scans.
-    """
+    """The session of a reader; ``folder`` holds readings and voxels (None: next to the scans)."""
     scans, folder = scans_in(images), folder or readings_folder(images)
     with (
         open_drafts(folder, reader) as drafts,

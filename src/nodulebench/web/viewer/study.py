@@ -101,11 +101,7 @@ class StudySession(ReadingSession):
         return ScanContext("classify" if reply is None else "done", {MARK: finding})
 
     def submit(self, number: int, tiles: Tiles, drafts: Drafts) -> None:  # noqa: ARG002
-        """Record the call of a location in the log, for good.
-
-        Raises:
-            InputError: if the call is missing, or a nodule was not measured.
-        """
+        """Record the call of a location in the log, for good; a nodule must be measured."""
         if self.is_closed(number):
             raise ConflictError("submitted")
         with drafts.submitting(self._key(number)) as draft:
@@ -131,10 +127,7 @@ def ruler_mm(ruler: Ruler | None) -> float | None:
 def open_study_session(
     folder: Path, images: Path, reader: str, drafts_folder: Path | None = None
 ) -> Iterator[StudySession]:
-    """The session of a reader of an observer study.
-
-    ``drafts_folder`` holds their drafts; None: next to the study.
-    """
+    """The session of a reader; ``drafts_folder`` holds drafts (None: next to the study)."""
     study = open_study(folder)
     scans = scans_of(images, sorted({case_id for case_id, _ in study.places(reader)}))
     where = folder.resolve()

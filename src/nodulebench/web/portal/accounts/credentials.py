@@ -114,9 +114,9 @@ def step_at(at: datetime) -> int:
 
 
 def used_step(secret: str, code: str, at: datetime, last: int) -> int | None:
-    """The time step of a valid code, to be stored as the last used one; None: not valid.
+    """The time step of a valid code that is later than the last used one, or None.
 
-    The current step and its neighbours count if they are later than the last used one.
+    The current step and its neighbours count.
     """
     given = "".join(code.split())
     now = step_at(at)

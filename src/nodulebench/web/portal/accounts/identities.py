@@ -17,9 +17,9 @@ from nodulebench.web.portal.site import Site
 
 
 def sign_in_as(site: Site, person: ProviderPerson, agent: str, *, is_open: bool) -> Signed:
-    """Begin a session of the account that belongs to a user of the provider.
+    """Begin a session of a provider's user; with ``is_open`` a new account may be made.
 
-    With ``is_open`` a new account may be made. An account is never found by login, name or mail.
+    An account is never found by login, name or mail.
     """
     with site.database.writing() as session:
         account = _account_of(session, person)

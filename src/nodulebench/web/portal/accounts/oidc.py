@@ -147,11 +147,7 @@ class Oidc:
     def identify(
         self, authorization: AuthorizationRequest, answer: dict[str, str]
     ) -> ProviderPerson:
-        """The user of the provider; OidcError if any part of the response is not valid.
-
-        ``authorization`` is derived from the cookie of the browser, ``answer`` is the returned
-        query.
-        """
+        """The user of the provider; OidcError if any part of the returned query is not valid."""
         if not is_same_secret(answer.get("state", ""), authorization.state):
             raise OidcError("state")
         known = self._configuration()

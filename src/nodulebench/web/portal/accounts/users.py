@@ -42,10 +42,7 @@ ANONYMOUS = User()
 
 
 def cookie_name(site: Site, what: str = "") -> str:
-    """Name of a cookie of the site; without ``what`` the session cookie.
-
-    With https it has the prefix ``__Host-``, so that no other host can set it.
-    """
+    """Name of a cookie of the site; with https, ``__Host-`` prevents that other hosts set it."""
     name = f"nodulebench-{what}" if what else "nodulebench"
     return f"__Host-{name}" if site.settings.is_secure else name
 

@@ -44,10 +44,7 @@ def rule_file_path(site: Site, benchmark: str, kind: Kind, version: int) -> Path
 
 
 def write_candidates(source: Path, cases: pl.DataFrame, target: Path) -> int:
-    """Write the positions of a candidate list without their classes; return their number.
-
-    Candidates of cases outside of the test set are left out.
-    """
+    """Write positions of these cases' candidates without classes; return their number."""
     listed = read_candidates(source, cases)
     if listed.is_empty():
         what, remedy = "has no candidate of this test set.", "Check that it belongs to this set."

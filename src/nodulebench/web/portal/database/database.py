@@ -117,8 +117,8 @@ class Database:
 def _unbound(connection: Connection, is_sqlite: bool) -> Iterator[None]:
     """Let SQLite rebuild tables that others refer to; references are checked afterwards.
 
-    SQLite changes a table by copying it and dropping the old one. Its foreign-key check refuses
-    that as soon as there are rows, and cannot be switched off within a transaction.
+    It copies a table and drops the old one, which its foreign-key check refuses within a
+    transaction.
     """
     raw: Any = connection.connection.dbapi_connection
     if is_sqlite:

@@ -96,10 +96,7 @@ class SqlStore:
 def record(
     session: Transaction, key: PrivateKey, account: str, action: str, **facts: Fact
 ) -> PortalEvent:
-    """Log an action in the transaction that performs it.
-
-    ``action`` is one of ``ACTIONS``; ``facts`` are ids and digests, never secrets or names.
-    """
+    """Log an action in its transaction; facts are ids and digests, never secrets or names."""
     store = SqlStore(session)
     store.lock()
     log = _log(store, key)

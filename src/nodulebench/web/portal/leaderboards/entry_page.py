@@ -105,9 +105,9 @@ def history_of(
     account: str,
     translate: Translator,
 ) -> Chart | None:
-    """A chart of an account's entries of the first track and rule; None: there are too few.
+    """A chart of an account's entries of the first track and rule, and baselines.
 
-    Baselines are shown next to them. Accounts with hidden names have no history.
+    None if there are too few, or the account's name is hidden.
     """
     board = board_of(site, session, benchmark, user)
     of_account = select(Entry.id).where(

@@ -40,10 +40,7 @@ class Ranking:
 def counted_results(
     session: Transaction, benchmark: Benchmark, track: str | None = None
 ) -> list[Result]:
-    """The results that a leaderboard ranks: of the current version and not withdrawn.
-
-    Tracks are ranked separately, because their marks differ.
-    """
+    """Results of the current version, not withdrawn; tracks are ranked separately."""
     counted = (
         select(Result)
         .join(Entry)

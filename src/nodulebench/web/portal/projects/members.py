@@ -39,10 +39,7 @@ def reads(person: Person) -> bool:
 
 
 def can_be(person: Person, roles: frozenset[str]) -> bool:
-    """Whether an account with these roles can be a person.
-
-    Organisers can download all readings, so they cannot be readers.
-    """
+    """Whether these roles allow it; organisers can download readings, so they cannot be readers."""
     return needed(person) <= roles and not (reads(person) and "organiser" in roles)
 
 

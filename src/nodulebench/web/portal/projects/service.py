@@ -233,7 +233,7 @@ def state_of(
 ) -> tuple[list[str] | None, list[Batch], int]:
     """Problems of the log (None: not checked), batches, and the number of cases in no batch.
 
-    A full check takes time proportional to both logs; displayed parts are always checked.
+    A full check takes long in large logs; displayed parts are always checked.
     """
     problems = [str(problem) for problem in project_problems(access, session)] if checks else None
     try:

@@ -29,9 +29,9 @@ class ArchiveError(InputError):
 def unpack(
     path: Path, folder: Path, most_bytes: int = MAX_BYTES, most_files: int = MAX_FILES
 ) -> Path:
-    """Write the regular files of an archive into a new folder, within limits of size and number.
+    """Write an archive's regular files into a new folder, within limits, completely or not at all.
 
-    The folder appears only when it is complete. Returned is the folder, or the only folder in it.
+    Returned is the folder, or the only folder in it.
     """
     part = folder.with_name(f".{folder.name}.{token_hex(4)}")
     try:

@@ -37,10 +37,7 @@ from nodulebench.web.portal.submissions.service import (
 def check_submission(
     site: Site, benchmark: Benchmark, sent: Upload, track: str = "detection"
 ) -> Checked:
-    """All problems of an upload; the reference is never opened.
-
-    Messages name files as they were uploaded, without paths of the site.
-    """
+    """All problems of an upload, without paths of the site; the reference is never opened."""
     try:
         folder = algorithm_of(sent.path)
         if folder is not None and track == "detection":

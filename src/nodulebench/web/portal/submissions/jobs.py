@@ -116,10 +116,7 @@ def finish(site: Site, claimed: Claimed, scored: Scored) -> bool:
 
 
 def fail(site: Site, claimed: Claimed, messages: list[str], operator_message: str) -> bool:
-    """End a job as failed, or as cancelled; False if the claim is no longer valid.
-
-    ``messages`` are shown to the submitter, ``operator_message`` only to operators.
-    """
+    """End a job as failed or cancelled; False if unclaimed. Submitters see only ``messages``."""
     with site.database.writing() as session:
         job = _held(session, claimed)
         if job is None:

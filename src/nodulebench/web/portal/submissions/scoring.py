@@ -62,10 +62,7 @@ class _ScoringOptions:
 
 
 def score(site: Site, claimed: Claimed, own_key: PrivateKey | None, progress: Progress) -> Scored:
-    """Evaluate the entry of a job into the folder of its claim.
-
-    Raises InputError with what the submitter may read, UnscoredError with what only operators may.
-    """
+    """Evaluate an entry; submitters may read an InputError, only operators an UnscoredError."""
     with site.database.reading() as session:
         options = _scoring_options(site, session, claimed)
     results = site.results / claimed.entry
@@ -119,7 +116,7 @@ def sweep_results(site: Site) -> int:
 
 
 def summary(document: Document) -> JsonObject:
-    """What a leaderboard needs of an evaluation: metrics with intervals, and counts, by rule.
+    """What a leaderboard needs: metrics with intervals, and counts, by rule.
 
     It is public, and so it discloses no more than a developer's copy of a report.
     """

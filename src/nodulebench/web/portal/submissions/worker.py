@@ -43,10 +43,7 @@ class CancelledError(BaseException):
 def work(
     site: Site, own_key: PrivateKey | None, stop: threading.Event, *, until_empty: bool = False
 ) -> int:
-    """Do jobs until ``stop`` is set, or until none waits; return their number.
-
-    Without ``access`` sealed sets are not scored.
-    """
+    """Do jobs until ``stop`` is set, or until none waits; return their number."""
     name, done = f"{socket.gethostname()}:{os.getpid()}", 0
     ranked_at = swept_at = heartbeat_at = float("-inf")
 

@@ -118,10 +118,7 @@ class SiteGuard:
 def sessions_app(
     sessions: SessionProvider, limiter: UploadLimiter, home: tuple[str, str]
 ) -> ASGIApp:
-    """The viewer application for sessions of a kind; mount it with an id as ``of``.
-
-    ``home`` is the name and URL of the page that the viewer returns to.
-    """
+    """The viewer for sessions of a kind; ``home`` is the page it returns to (name, URL)."""
     gateway = SessionGateway(sessions, limiter)
     apps = {name: workbench_app(None, gateway, name, home=home) for name in LANGUAGES}
 

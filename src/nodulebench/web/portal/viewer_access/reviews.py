@@ -31,11 +31,7 @@ def scan_folders(site: Site) -> list[str]:
 
 
 def images_of(site: Site, name: str) -> Path:
-    """The path of a scan folder.
-
-    Raises:
-        DeniedError: if there is no such folder.
-    """
+    """The path of a scan folder, or DeniedError."""
     if name not in scan_folders(site):
         raise DeniedError("not_found", 404)
     return site.settings.scan_sets / name
@@ -71,11 +67,7 @@ class ReviewSessions:
         self._held: LruCache[SharedReview] = LruCache(MAX_HELD)
 
     def of(self, name: str, user: User) -> EvaluationSession:
-        """The review session of an entry.
-
-        Raises:
-            DeniedError: if there is no such entry, or its images are not available to them.
-        """
+        """The review session of an entry; DeniedError if the user may not see its images."""
         with self.site.database.reading() as session:
             entry = find_entry(session, user, name)
             result = None if entry.withdrawn_at else result_of(session, entry)
