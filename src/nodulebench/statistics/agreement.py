@@ -65,12 +65,8 @@ def fleiss_kappa(ratings: FloatArray, *, level: float = 0.95) -> Estimate:
 
     Where subjects have unequal numbers of ratings, each subject's shares count alike.
     """
-
-    def chance(share: FloatArray) -> float:
-        return float((share**2).sum())
-
-    return _with_jackknife(
-        lambda counts: _beyond_chance(counts, chance), ratings, level, Notice("fleiss_kappa")
+    return _beyond_chance(
+        ratings, lambda share: float((share**2).sum()), level, Notice("fleiss_kappa")
     )
 
 
@@ -85,9 +81,7 @@ def gwet_ac1(ratings: FloatArray, *, classes: int | None = None, level: float = 
     def chance(share: FloatArray) -> float:
         return float((share * (1 - share)).sum() / ((classes or len(share)) - 1))
 
-    return _with_jackknife(
-        lambda counts: _beyond_chance(counts, chance), ratings, level, Notice("gwet_ac1")
-    )
+    return _beyond_chance(ratings, chance, level, Notice("gwet_ac1"))
 
 
 def krippendorff_alpha(
@@ -110,7 +104,12 @@ def _alpha(counts: FloatArray, values: FloatArray, scale: Scale) -> float:
     shared = counts / (size - 1)
     coincidence = shared.T @ counts - np.diag(shared.sum(axis=0))
     margin = coincidence.sum(axis=1)
-    distance = _squared_distance(values, margin, scale)
+    if scale == "nominal":
+        distance = 1 - np.eye(len(values))
+    else:
+        # ordinal: ranks of the classes, ties at their middle
+        at = values if scale == "interval" else np.cumsum(margin) - margin / 2
+        distance = np.subtract.outer(at, at) ** 2
     total = float(margin.sum())
     by_chance = float(margin @ distance @ margin) / (total * (total - 1))
     if not by_chance > 0:
@@ -118,22 +117,18 @@ def _alpha(counts: FloatArray, values: FloatArray, scale: Scale) -> float:
     return 1 - float((coincidence * distance).sum()) / total / by_chance
 
 
-def _squared_distance(values: FloatArray, margin: FloatArray, scale: Scale) -> FloatArray:
-    if scale == "nominal":
-        return 1 - np.eye(len(values))
-    if scale == "interval":
-        return np.subtract.outer(values, values) ** 2
-    middle = np.cumsum(margin) - margin / 2  # ranks of the classes, ties at their middle
-    return np.subtract.outer(middle, middle) ** 2
+def _beyond_chance(
+    ratings: FloatArray, chance: Callable[[FloatArray], float], level: float, method: Notice
+) -> Estimate:
+    def coefficient(counts: FloatArray) -> float:
+        size = counts.sum(axis=1)
+        observed = float(((counts * (counts - 1)).sum(axis=1) / (size * (size - 1))).mean())
+        expected = chance((counts / size[:, np.newaxis]).mean(axis=0))
+        if not expected < 1:
+            raise UndefinedError("ratings_in_one_class")
+        return (observed - expected) / (1 - expected)
 
-
-def _beyond_chance(counts: FloatArray, chance: Callable[[FloatArray], float]) -> float:
-    size = counts.sum(axis=1)
-    observed = float(((counts * (counts - 1)).sum(axis=1) / (size * (size - 1))).mean())
-    expected = chance((counts / size[:, np.newaxis]).mean(axis=0))
-    if not expected < 1:
-        raise UndefinedError("ratings_in_one_class")
-    return (observed - expected) / (1 - expected)
+    return _with_jackknife(coefficient, ratings, level, method)
 
 
 def _with_jackknife(
@@ -205,7 +200,8 @@ def intraclass_correlation(
     else:
         single, low, high = _by_f_ratio(square, level, is_one_way=form[0] == "1")
     if form[2] == "k":
-        single, low, high = (_of_mean(value, square.readers) for value in (single, low, high))
+        k = square.readers  # Spearman and Brown: the correlation of the mean of k measurements
+        single, low, high = (value * k / (1 + (k - 1) * value) for value in (single, low, high))
     return Estimate(single, low, high, level, Notice("icc", {"form": form}))
 
 
@@ -263,11 +259,6 @@ def _two_way_random(square: _MeanSquares, level: float) -> tuple[float, float, f
     low = n * (between - f_low * error) / (f_low * noise + n * between)
     high = n * (f_high * between - error) / (noise + n * f_high * between)
     return value, low, high
-
-
-def _of_mean(single: float, readers: int) -> float:
-    """Spearman and Brown: the correlation of the mean of several measurements."""
-    return readers * single / (1 + (readers - 1) * single)
 
 
 @dataclass(frozen=True, slots=True)

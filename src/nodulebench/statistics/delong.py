@@ -138,7 +138,7 @@ def compare_auc(
     return AucComparison(
         difference=Estimate(value, value - half, value + half, level, method),
         standard_error=error,
-        significance=Significance(method, value / error, _two_sided(value / error)),
+        significance=Significance(method, value / error, 2 * NormalDist().cdf(-abs(value / error))),
     )
 
 
@@ -149,10 +149,6 @@ def hanley_mcneil_standard_error(auc: float, positives: int, negatives: int) -> 
         auc * (1 - auc) + (positives - 1) * (q1 - auc**2) + (negatives - 1) * (q2 - auc**2)
     ) / (positives * negatives)
     return math.sqrt(variance)
-
-
-def _two_sided(z: float) -> float:
-    return 2 * NormalDist().cdf(-abs(z))
 
 
 def _method(positive_unit: IntArray | None, negative_unit: IntArray | None) -> Notice:

@@ -6,8 +6,9 @@ group of algorithms? It is given as published and in its paired form.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -61,12 +62,7 @@ def unpaired_t(first: GroupSummary, second: GroupSummary) -> Significance:
     result = stats.ttest_ind_from_stats(
         first.mean, first.sd, first.count, second.mean, second.sd, second.count, equal_var=True
     )
-    return Significance(
-        method=Notice("unpaired_t"),
-        statistic=float(result.statistic),
-        p_value=float(result.pvalue),
-        degrees_of_freedom=(float(first.count + second.count - 2),),
-    )
+    return _significance("unpaired_t", result, first.count + second.count - 2)
 
 
 def repeated_measures_anova(values: FloatArray) -> RepeatedMeasures:
@@ -81,7 +77,10 @@ def repeated_measures_anova(values: FloatArray) -> RepeatedMeasures:
     _require_variation(error, table)
     degrees = (float(conditions - 1), float((units - 1) * (conditions - 1)))
     statistic = float((between / degrees[0]) / (error / degrees[1]))
-    epsilon = _greenhouse_geisser(residual)
+    # from the covariance of the doubly centred values (Greenhouse and Geisser 1959)
+    covariance = residual.T @ residual
+    shared = (conditions - 1) * (covariance**2).sum()
+    epsilon = float(np.trace(covariance) ** 2 / shared)
 
     def answer(method: Notice, shrink: float) -> Significance:
         shrunk = (shrink * degrees[0], shrink * degrees[1])
@@ -105,12 +104,7 @@ def friedman(values: FloatArray) -> Significance:
     if not (table != table[:, :1]).any():
         raise UndefinedError("conditions_equal")
     result = stats.friedmanchisquare(*table.T)
-    return Significance(
-        method=Notice("friedman"),
-        statistic=float(result.statistic),
-        p_value=float(result.pvalue),
-        degrees_of_freedom=(float(table.shape[1] - 1),),
-    )
+    return _significance("friedman", result, table.shape[1] - 1)
 
 
 def paired_t(first: FloatArray, second: FloatArray) -> Significance:
@@ -119,13 +113,7 @@ def paired_t(first: FloatArray, second: FloatArray) -> Significance:
 
     difference = _differences(first, second)
     _require_variation(((difference - difference.mean()) ** 2).sum(), difference)
-    result: Any = stats.ttest_1samp(difference, 0.0)
-    return Significance(
-        method=Notice("paired_t"),
-        statistic=float(result.statistic),
-        p_value=float(result.pvalue),
-        degrees_of_freedom=(float(len(difference) - 1),),
-    )
+    return _significance("paired_t", stats.ttest_1samp(difference, 0.0), len(difference) - 1)
 
 
 def wilcoxon(first: FloatArray, second: FloatArray) -> Significance:
@@ -138,19 +126,13 @@ def wilcoxon(first: FloatArray, second: FloatArray) -> Significance:
         raise UndefinedError("pairs_equal")
     has_ties = len(np.unique(np.abs(difference))) < len(difference)
     is_exact = not has_ties and len(difference) <= 50
-    result: Any = stats.wilcoxon(difference, method="exact" if is_exact else "approx")
-    return Significance(
-        method=Notice("wilcoxon_exact" if is_exact else "wilcoxon_normal"),
-        statistic=float(result.statistic),
-        p_value=float(result.pvalue),
-    )
+    result = stats.wilcoxon(difference, method="exact" if is_exact else "approx")
+    return _significance("wilcoxon_exact" if is_exact else "wilcoxon_normal", result)
 
 
-def _greenhouse_geisser(residual: FloatArray) -> float:
-    """Epsilon from the covariance of the doubly centred values (Greenhouse and Geisser 1959)."""
-    covariance = residual.T @ residual
-    conditions = len(covariance)
-    return float(np.trace(covariance) ** 2 / ((conditions - 1) * (covariance**2).sum()))
+def _significance(method: str, result: Any, *degrees: int) -> Significance:
+    statistic, p_value = float(result.statistic), float(result.pvalue)
+    return Significance(Notice(method), statistic, p_value, tuple(map(float, degrees)))
 
 
 def _paired_table(values: FloatArray) -> FloatArray:
@@ -171,7 +153,6 @@ def _require_variation(error: float, values: FloatArray) -> None:
         raise UndefinedError("differences_constant")
 
 
-GroupValues = ParamSpec("GroupValues")
 Answer = TypeVar("Answer")
 
 
@@ -204,18 +185,15 @@ def rule_effect(values: FloatArray, rules: tuple[str, ...]) -> RuleEffect:
         raise UndefinedError("undefined_for_some")
     groups = {rule: summarize_group(column) for rule, column in zip(rules, table.T, strict=True)}
     reasons: list[Notice] = []
+
+    def attempt(name: str, test: Callable[[], Answer]) -> Answer | None:
+        return _attempt(reasons, Notice("test_of_rules", {"test": name}), test)
+
     return RuleEffect(
         groups=groups,
-        one_way=_attempt(
-            reasons,
-            Notice("test_of_rules", {"test": "one_way"}),
-            one_way_anova,
-            list(groups.values()),
-        ),
-        repeated=_attempt(
-            reasons, Notice("test_of_rules", {"test": "repeated"}), repeated_measures_anova, table
-        ),
-        friedman=_attempt(reasons, Notice("test_of_rules", {"test": "friedman"}), friedman, table),
+        one_way=attempt("one_way", lambda: one_way_anova(list(groups.values()))),
+        repeated=attempt("repeated", lambda: repeated_measures_anova(table)),
+        friedman=attempt("friedman", lambda: friedman(table)),
         pairs=_pairs(table, rules, groups, reasons),
         reasons=tuple(reasons),
     )
@@ -234,7 +212,7 @@ def _pairs(
     ]
     by_t, by_rank = (
         [
-            _attempt(reasons, name, test, table[:, left], table[:, right])
+            _attempt(reasons, name, partial(test, table[:, left], table[:, right]))
             for name, (left, right) in zip(names, columns, strict=True)
         ]
         for test in (paired_t, wilcoxon)
@@ -246,7 +224,9 @@ def _pairs(
             second=rules[right],
             mean_difference=float((table[:, left] - table[:, right]).mean()),
             unpaired_t=_attempt(
-                reasons, names[number], unpaired_t, groups[rules[left]], groups[rules[right]]
+                reasons,
+                names[number],
+                partial(unpaired_t, groups[rules[left]], groups[rules[right]]),
             ),
             paired_t=by_t[number],
             paired_t_holm=t_holm[number],
@@ -257,15 +237,9 @@ def _pairs(
     )
 
 
-def _attempt(
-    reasons: list[Notice],
-    about: Notice,
-    test: Callable[GroupValues, Answer],
-    *values: GroupValues.args,
-    **settings: GroupValues.kwargs,
-) -> Answer | None:
+def _attempt(reasons: list[Notice], about: Notice, test: Callable[[], Answer]) -> Answer | None:
     try:
-        return test(*values, **settings)
+        return test()
     except UndefinedError as error:
         reasons.append(replace(about, values={**about.values, "reason": reason_of(error)}))
         return None

@@ -152,28 +152,17 @@ def make_estimate(
             low, high = jackknife_interval(value, defined, interval.level)
         case _:
             low, high = map(float, sorted_index_interval(defined, interval.level))
+    method, reason = method_of(interval, len(source)), None
+    mean = None if replicates is None else float(np.mean(defined))
     if trial_units and low == high == value and value in (0.0, 1.0):
         low, high = all_or_none_interval(value, trial_units, interval.level)
-        return replace(
-            plain,
-            low=low,
-            high=high,
-            level=interval.level,
-            method=Notice("clopper_pearson", {"unit": interval.unit}),
-            mean=None if replicates is None else value,
-            reason=Notice("replicates_equal", {"count": trial_units, "unit": interval.unit}),
-        )
-    return replace(
-        plain,
-        low=low,
-        high=high,
-        level=interval.level,
-        method=method_of(interval, len(source)),
-        mean=None if replicates is None else float(np.mean(defined)),
-        reason=Notice("replicates_lost", {"lost": lost, "replicates": len(source)})
-        if lost
-        else None,
-    )
+        method = Notice("clopper_pearson", {"unit": interval.unit})
+        mean = None if replicates is None else value
+        reason = Notice("replicates_equal", {"count": trial_units, "unit": interval.unit})
+    elif lost:
+        reason = Notice("replicates_lost", {"lost": lost, "replicates": len(source)})
+    plain = replace(plain, low=low, high=high, level=interval.level)
+    return replace(plain, mean=mean, method=method, reason=reason)
 
 
 def method_of(interval: IntervalChoice, replicates: int) -> Notice:

@@ -126,12 +126,8 @@ def eliasziw_donner(hits: PairedHits) -> Significance:
     inflation = 1 + (_effective_cluster_size(discordant) - 1) * correlation
     plain = (only_first.sum() - only_second.sum()) ** 2 / discordant.sum()
     statistic = float(plain / inflation)
-    return Significance(
-        Notice("mcnemar_eliasziw_donner"),
-        statistic,
-        float(stats.chi2.sf(statistic, 1)),
-        (1.0,),
-    )
+    p_value = float(stats.chi2.sf(statistic, 1))
+    return Significance(Notice("mcnemar_eliasziw_donner"), statistic, p_value, (1.0,))
 
 
 def _discordance_correlation(

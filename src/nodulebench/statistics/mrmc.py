@@ -30,10 +30,7 @@ class ReaderMetrics:
 
 
 def metrics_from_jackknife(value: FloatArray, left_out: FloatArray) -> ReaderMetrics:
-    """Jackknife covariance of any metric.
-
-    Values are treatments x readers; with each case left out in turn, also x cases.
-    """
+    """Jackknife covariance; values are treatments x readers, with each case left out x cases."""
     cases = left_out.shape[-1]
     centred = left_out - left_out.mean(axis=-1, keepdims=True)
     covariance = (cases - 1) / cases * np.einsum("ijk,lmk->ijlm", centred, centred)
@@ -45,10 +42,7 @@ def metrics_from_ratings(
     is_abnormal: BoolArray,
     covariance: Literal["jackknife", "delong"] = "jackknife",
 ) -> ReaderMetrics:
-    """Areas under the ROC curve, treatments x readers, with jackknife or DeLong covariance.
-
-    Ratings are treatments x readers x cases; higher means more abnormal.
-    """
+    """Areas under the ROC curve of ratings, treatments x readers x cases, higher: more abnormal."""
     treatments, readers, cases = rating.shape
     rows = rating.reshape(treatments * readers, cases)
     placed = placements(rows[:, is_abnormal], rows[:, ~is_abnormal])
@@ -199,12 +193,10 @@ class ReadersAgainstAlgorithm:
 def readers_against_algorithm(
     readers_and_algorithm: ReaderMetrics, *, level: float = 0.95
 ) -> ReadersAgainstAlgorithm:
-    """Compare a stand-alone algorithm with a group of readers (1T-RRRC).
+    """Compare a stand-alone algorithm, the last reader of one treatment, with the others (1T-RRRC).
 
     The readers' differences from the algorithm are analysed as one treatment with random readers
     and random cases (Hillis, Obuchowski and Berbaum 2005; Chakraborty).
-
-    The last reader of the one treatment is the algorithm.
     """
     value = readers_and_algorithm.value[0]
     matrix = readers_and_algorithm.covariance[0, :, 0, :]
@@ -221,10 +213,7 @@ def readers_against_algorithm(
 def one_treatment(
     difference: FloatArray, covariance: FloatArray, source: str, *, level: float = 0.95
 ) -> ReadersAgainstAlgorithm:
-    """Test whether readers' differences are 0 on average, for random readers and random cases.
-
-    Differences are one per reader; their covariance is that from the sampling of cases.
-    """
+    """Test whether readers' differences are 0 on average, for random readers and random cases."""
     mean, error, behind = _mean_of_readers(difference, covariance)
     readers = len(difference)
     between = float(difference.var(ddof=1)) / readers

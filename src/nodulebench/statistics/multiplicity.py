@@ -25,7 +25,7 @@ def holm(p_values: Sequence[float] | FloatArray) -> FloatArray:
     p = _checked(p_values)
     ascending = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[ascending] * np.arange(len(p), 0, -1))
-    return _back_in_order(np.minimum(stepped, 1.0), ascending)
+    return np.minimum(stepped, 1.0)[np.argsort(ascending)]
 
 
 def benjamini_hochberg(p_values: Sequence[float] | FloatArray) -> FloatArray:
@@ -33,7 +33,7 @@ def benjamini_hochberg(p_values: Sequence[float] | FloatArray) -> FloatArray:
     p = _checked(p_values)
     descending = np.argsort(-p, kind="stable")
     stepped = np.minimum.accumulate(p[descending] * len(p) / np.arange(len(p), 0, -1))
-    return _back_in_order(np.minimum(stepped, 1.0), descending)
+    return np.minimum(stepped, 1.0)[np.argsort(descending)]
 
 
 def gatekeeping(joint: Sequence[float], *families: Sequence[float]) -> list[FloatArray]:
@@ -58,14 +58,6 @@ ADJUSTMENTS: Registry[Adjustment] = Registry(
     "adjustments",
     dict.fromkeys(("holm", "bonferroni", "benjamini_hochberg"), __name__),
 )
-
-
-def _back_in_order(
-    values: FloatArray, order: np.ndarray[tuple[int], np.dtype[np.intp]]
-) -> FloatArray:
-    placed = np.empty_like(values)
-    placed[order] = values
-    return placed
 
 
 def _checked(p_values: Sequence[float] | FloatArray) -> FloatArray:

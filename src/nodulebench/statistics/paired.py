@@ -34,9 +34,9 @@ class PairedRows:
     """The difference of two algorithms on every replicate of the guarded bootstrap."""
 
     low: FloatArray
-    """The smaller difference of each replicate, over both assignments of the pseudo-patients."""
+    """The smaller difference of each replicate, over both assignments of the pseudo-patients;
+    ``high`` is the larger."""
     high: FloatArray
-    """The larger difference of each replicate."""
     method: Notice
     reason: Notice | None = None
     not_assessable: Callable[[float], Notice | None] = lambda _: None
@@ -149,14 +149,8 @@ def paired_difference(
 ) -> Comparison:
     """The difference of two algorithms with its interval, P values and, given a margin, its tests.
 
-    Args:
-        replicates: the metric on common resamples.
-        algorithm: the algorithm of interest.
-        baseline: what it is compared with.
-        level: confidence level of the two-sided interval; margins are tested by this interval, so
-            at 0.95 non-inferiority is tested one-sided at 0.025, equivalence at 0.025 twice.
-        margin: the largest loss that does not matter, positive.
-        better: whether higher or lower values of the metric are better.
+    Margins (the largest loss that does not matter) are tested by the two-sided interval, so at 0.95
+    non-inferiority is tested one-sided at 0.025, equivalence at 0.025 twice.
     """
     first, second = replicates.row(algorithm), replicates.row(baseline)
     value = float(replicates.value[first] - replicates.value[second])
@@ -180,12 +174,7 @@ def paired_difference(
         algorithm=algorithm,
         baseline=baseline,
         difference=Estimate(
-            value=value,
-            low=low,
-            high=high,
-            level=level,
-            method=Notice("paired_bootstrap"),
-            mean=float(drawn.mean()),
+            value, low, high, level, Notice("paired_bootstrap"), mean=float(drawn.mean())
         ),
         standard_error=standard_error,
         p_value=p_value,
@@ -290,14 +279,9 @@ def _margin_test(
     low, high = bounds if better == "higher" else (-bounds[1], -bounds[0])
     gain, gains = (value, drawn) if better == "higher" else (-value, -drawn)
     standard_error = float(drawn.std(ddof=1))
-    too_low, too_low_normal = (
-        p_value_above(gains, -margin),
-        _upper_tail(gain + margin, standard_error),
-    )
-    too_high, too_high_normal = (
-        p_value_above(-gains, -margin),
-        _upper_tail(margin - gain, standard_error),
-    )
+    too_low, too_high = p_value_above(gains, -margin), p_value_above(-gains, -margin)
+    too_low_normal = _upper_tail(gain + margin, standard_error)
+    too_high_normal = _upper_tail(margin - gain, standard_error)
     return MarginTest(
         margin=margin,
         is_non_inferior=low > -margin,

@@ -5,19 +5,19 @@ units (patients) changes nothing. Both cohorts are joined into one of 2 n cases;
 then a row of case weights, and any metric can be tested, also pooled ones such as the CPM.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, WeightArray
+from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.cache import cached_on_owner
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.documents.comparison import Permutation
 from nodulebench.core.errors import InputError, UndefinedError
 from nodulebench.core.notices import Notice
-from nodulebench.core.tables import Reference, Submission
+from nodulebench.statistics.paired import Metric
 
 _BLOCK_ELEMENTS = 8_000_000
 _SAME = 1e-12
@@ -25,7 +25,7 @@ _SAME = 1e-12
 
 
 def permutation_test(
-    metric: Callable[[LabelledCohort, WeightArray], FloatArray],
+    metric: Metric,
     first: LabelledCohort,
     second: LabelledCohort,
     *,
@@ -36,21 +36,10 @@ def permutation_test(
 ) -> Permutation:
     """Test whether two algorithms differ in a metric, by swapping their marks unit by unit.
 
-    Args:
-        metric: the metric; it must count cases by their weights.
-        first: one algorithm on the test set.
-        second: another on the same test set.
-        unit_of_case: the unit (patient) of each case; a unit is swapped as a whole.
-        permutations: how many swaps to draw; all of them where there are no more.
-        seed: of the random draw.
-        is_on_common_scale: replace each score by the number of the same algorithm's false positives
-            above it, so that marks can be pooled though the scores of two algorithms have
-            different scales (the rank idea of Venkatraman and Begg 1996).
-
-    Raises:
-        InputError: where the cohorts have different cases, or the metric does not count cases by
-            their weights.
-        UndefinedError: where the metric is undefined for either algorithm.
+    The metric must count cases by their weights. All swaps are made where there are no more than
+    ``permutations``. With ``is_on_common_scale`` each score is replaced by the number of the same
+    algorithm's false positives above it, so that marks can be pooled though the scores of two
+    algorithms have different scales (the rank idea of Venkatraman and Begg 1996).
     """
     if first.case_count != second.case_count or first.case_count != len(unit_of_case):
         raise InputError.at(
@@ -104,8 +93,18 @@ def side_by_side(
         hit_mark=np.concatenate(
             [left.hit_mark, np.where(right.hit_mark >= 0, right.hit_mark + marks, -1)]
         ),
-        reference=_stacked_reference(left.reference, right.reference),
-        submission=_stacked_submission(left.submission, right.submission),
+        reference=replace(
+            left.reference,
+            cases=_stacked(left.reference.cases, right.reference.cases),
+            nodules=_stacked(left.reference.nodules, right.reference.nodules),
+            slices=_stacked_if_both(left.reference.slices, right.reference.slices),
+        ),
+        submission=replace(
+            left.submission,
+            marks=_stacked(left.submission.marks, right.submission.marks),
+            slices=_stacked_if_both(left.submission.slices, right.submission.slices),
+            runs=_stacked_if_both(left.submission.runs, right.submission.runs),
+        ),
         whole=None
         if first.whole is None and second.whole is None
         else side_by_side(
@@ -139,11 +138,7 @@ def _count_above(ascending: FloatArray, score: FloatArray) -> tuple[IntArray, In
     return above, through
 
 
-def _difference(
-    metric: Callable[[LabelledCohort, WeightArray], FloatArray],
-    joined: LabelledCohort,
-    is_swapped: BoolArray,
-) -> FloatArray:
+def _difference(metric: Metric, joined: LabelledCohort, is_swapped: BoolArray) -> FloatArray:
     swapped = is_swapped.astype(np.int32)
     in_place = 1 - swapped
     first = metric(joined, np.concatenate([in_place, swapped], axis=1))
@@ -152,10 +147,7 @@ def _difference(
 
 
 def _require_weighted_counting(
-    metric: Callable[[LabelledCohort, WeightArray], FloatArray],
-    first: LabelledCohort,
-    second: LabelledCohort,
-    observed: float,
+    metric: Metric, first: LabelledCohort, second: LabelledCohort, observed: float
 ) -> None:
     """Require that cases of weight 0 do not change the metric."""
     once = np.ones((1, first.case_count), dtype=np.int32)
@@ -184,24 +176,6 @@ def _swaps(units: int, permutations: int, seed: int, is_exact: bool) -> Iterator
             yield ((numbers >> np.arange(units)) & 1).astype(np.bool_)
         else:
             yield random.integers(0, 2, (size, units), dtype=np.int8).astype(np.bool_)
-
-
-def _stacked_reference(left: Reference, right: Reference) -> Reference:
-    return replace(
-        left,
-        cases=_stacked(left.cases, right.cases),
-        nodules=_stacked(left.nodules, right.nodules),
-        slices=_stacked_if_both(left.slices, right.slices),
-    )
-
-
-def _stacked_submission(left: Submission, right: Submission) -> Submission:
-    return replace(
-        left,
-        marks=_stacked(left.marks, right.marks),
-        slices=_stacked_if_both(left.slices, right.slices),
-        runs=_stacked_if_both(left.runs, right.runs),
-    )
 
 
 def _stacked(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,6 @@ from nodulebench.statistics.intervals import percentile_interval
 from nodulebench.statistics.paired import Better, Comparison, Replicates, compare_all
 
 TIE_RULE = Notice("tied_with_leader")
-"""When algorithms count as not separable."""
 
 
 @dataclass(frozen=True, slots=True)

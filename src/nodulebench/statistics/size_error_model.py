@@ -43,11 +43,8 @@ def lost_fraction(
     """Share of the nodules of at least the smallest size that are reported too small to count.
 
     Equations 5 to 8: the mean over x ≥ D of P(e < D − x − Δ). An infinite tolerance loses none.
-
-    Raises:
-        UndefinedError: if no nodule reaches the smallest size.
     """
-    x = _sizes_from(sizes, minimum_mm)
+    x = _sizes(sizes, minimum_mm, is_large=True)
     return float(np.mean(error(x, minimum_mm - tolerance_mm - x)))
 
 
@@ -63,11 +60,8 @@ def overestimated_share(
 
     The mean over x < D of P(e ≥ D − x + Δ). Under ``strict_truth`` the tolerance is granted only
     to nodules that are themselves within Δ of D.
-
-    Raises:
-        UndefinedError: if no nodule is below the smallest size.
     """
-    x = _sizes_below(sizes, minimum_mm)
+    x = _sizes(sizes, minimum_mm, is_large=False)
     granted = np.full(len(x), tolerance_mm)
     if reading == "strict_truth":
         granted[x < minimum_mm - tolerance_mm] = 0.0
@@ -132,31 +126,16 @@ def binned_error(
     return below
 
 
-def _sizes_from(sizes: Sizes, minimum_mm: float) -> FloatArray:
-    """Sizes x ≥ D, a distribution by equally probable ones."""
+def _sizes(sizes: Sizes, minimum_mm: float, *, is_large: bool) -> FloatArray:
+    """Sizes x ≥ D or x < D; of a distribution the middles of equally probable parts."""
     if isinstance(sizes, Distribution):
-        return _quantiles(sizes, float(sizes.cdf(minimum_mm)), 1.0, is_large=True)
-    observed = np.asarray(sizes, dtype=np.float64)
-    return _not_empty(observed[observed >= minimum_mm], is_large=True)
-
-
-def _sizes_below(sizes: Sizes, minimum_mm: float) -> FloatArray:
-    """Sizes x < D, a distribution by equally probable ones."""
-    if isinstance(sizes, Distribution):
-        return _quantiles(sizes, 0.0, float(sizes.cdf(minimum_mm)), is_large=False)
-    observed = np.asarray(sizes, dtype=np.float64)
-    return _not_empty(observed[observed < minimum_mm], is_large=False)
-
-
-def _quantiles(sizes: Distribution, low: float, high: float, *, is_large: bool) -> FloatArray:
-    """The middles of equally probable parts of a distribution between two shares."""
-    share = low + (high - low) * (np.arange(_QUANTILES) + 0.5) / _QUANTILES
-    return _not_empty(
-        np.asarray(sizes.ppf(share)) if high > low else np.empty(0), is_large=is_large
-    )
-
-
-def _not_empty(sizes: FloatArray, *, is_large: bool) -> FloatArray:
-    if not len(sizes):
+        share = float(sizes.cdf(minimum_mm))
+        low, high = (share, 1.0) if is_large else (0.0, share)
+        middles = low + (high - low) * (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+        chosen = np.asarray(sizes.ppf(middles)) if high > low else np.empty(0)
+    else:
+        observed = np.asarray(sizes, dtype=np.float64)
+        chosen = observed[(observed >= minimum_mm) == is_large]
+    if not len(chosen):
         raise UndefinedError("no_large_nodule" if is_large else "no_small_nodule")
-    return sizes
+    return chosen

@@ -1,16 +1,16 @@
 """Expected discordance of two algorithms on the same nodules -> nodules for a paired test."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
-from nodulebench.core.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.core.arrays import IntArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import Problem, UndefinedError, raise_problems
 from nodulebench.core.notices import Notice
+from nodulebench.statistics.paired import Metric
 from nodulebench.statistics.sample_size.result import (
     ASSUMED_PAIRED_CORRELATION,
     Plan,
@@ -122,7 +122,7 @@ class PilotOptions:
 
 
 def size_from_pilot(
-    metric: Callable[[LabelledCohort, WeightArray], FloatArray],
+    metric: Metric,
     algorithm: LabelledCohort,
     baseline: LabelledCohort,
     *,

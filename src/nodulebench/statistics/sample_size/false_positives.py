@@ -10,7 +10,6 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.statistics.sample_size.proportions import (
     Distribution,
-    largest_limit,
     smallest_test,
 )
 from nodulebench.statistics.sample_size.result import Plan, check_between, check_range, curve_around
@@ -57,6 +56,8 @@ def size_for_false_positive_limit(
 
     Exact for Poisson counts, and for negative binomial counts of known dispersion.
     """
+    from scipy import stats
+
     check_between("unacceptable rate", unacceptable, 0, math.inf)
     check_between("expected rate", expected, 0, math.inf)
     check_between("alpha", alpha)
@@ -71,14 +72,12 @@ def size_for_false_positive_limit(
     too_many, hoped = _total(unacceptable, dispersion), _total(expected, dispersion)
 
     def guess(sizes: IntArray) -> FloatArray:
-        return _quantile(alpha, sizes, unacceptable, dispersion)
+        if dispersion == 0:
+            return np.asarray(stats.poisson.ppf(alpha, unacceptable * sizes))
+        chance = 1 / (1 + dispersion * unacceptable)
+        return np.asarray(stats.nbinom.ppf(alpha, sizes / dispersion, chance))
 
-    def power_at(cases: int) -> float:
-        sizes = np.array([cases])
-        return float(hoped(largest_limit(guess(sizes), sizes, too_many, alpha), sizes)[0])
-
-    size, limit = smallest_test(guess, too_many, hoped, alpha, power)
-    cases, count = np.array([size]), np.array([limit])
+    size, limit, curve, reached = smallest_test(guess, too_many, hoped, alpha, power, smallest=1)
     return Plan(
         question=Notice("ask_fewer_false_positives", {"unacceptable": unacceptable}),
         answer=size,
@@ -91,12 +90,8 @@ def size_for_false_positive_limit(
         ),
         method=Notice("exact_acceptance", {"family": _family(dispersion)}),
         curve_name="power",
-        curve=curve_around(size, power_at, smallest=1),
-        details={
-            "allowed_false_positives": limit,
-            "power": float(hoped(count, cases)[0]),
-            "alpha": float(too_many(count, cases)[0]),
-        },
+        curve=curve,
+        details={"allowed_false_positives": limit, **reached},
     )
 
 
@@ -107,14 +102,6 @@ def _total(rate: float, dispersion: float) -> Distribution:
         return lambda count, cases: np.asarray(stats.poisson.cdf(count, rate * cases))
     chance = 1 / (1 + dispersion * rate)
     return lambda count, cases: np.asarray(stats.nbinom.cdf(count, cases / dispersion, chance))
-
-
-def _quantile(share: float, cases: IntArray, rate: float, dispersion: float) -> FloatArray:
-    from scipy import stats
-
-    if dispersion == 0:
-        return np.asarray(stats.poisson.ppf(share, rate * cases))
-    return np.asarray(stats.nbinom.ppf(share, cases / dispersion, 1 / (1 + dispersion * rate)))
 
 
 def _family(dispersion: float) -> str:

@@ -12,6 +12,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.statistics.sample_size.result import (
     ASSUMED_CORRELATION,
     Plan,
+    PlanPoint,
     check_between,
     clustering,
     curve_around,
@@ -101,12 +102,7 @@ def size_for_acceptance(
 
     too_many, hoped = misses(1 - unacceptable), misses(1 - expected)
 
-    def power_at(nodules: int) -> float:
-        sizes = np.array([nodules])
-        return float(hoped(largest_limit(guess(sizes), sizes, too_many, alpha), sizes)[0])
-
-    size, limit = smallest_test(guess, too_many, hoped, alpha, power)
-    nodules, count = np.array([size]), np.array([limit])
+    size, limit, curve, reached = smallest_test(guess, too_many, hoped, alpha, power)
     return Plan(
         question=Notice("ask_acceptance", {"unacceptable": unacceptable}),
         answer=size,
@@ -119,13 +115,8 @@ def size_for_acceptance(
         ),
         method=Notice("exact_acceptance", {"family": "binomial"}),
         curve_name="power",
-        curve=curve_around(size, power_at),
-        details={
-            "allowed_misses": limit,
-            "needed_hits": size - limit,
-            "power": float(hoped(count, nodules)[0]),
-            "alpha": float(too_many(count, nodules)[0]),
-        },
+        curve=curve,
+        details={"allowed_misses": limit, "needed_hits": size - limit, **reached},
     )
 
 
@@ -135,29 +126,39 @@ def smallest_test(
     if_expected: Distribution,
     alpha: float,
     power: float,
-) -> tuple[int, int]:
+    *,
+    smallest: int = 2,
+) -> tuple[int, int, tuple[PlanPoint, ...], dict[str, float]]:
     """The smallest size whose largest allowed count keeps alpha and reaches the power.
 
     ``guess`` is about the ``alpha`` quantile of the count for each size, not below the true limit.
+    Returned are size, count, the curve of the power around the size, and power and alpha there.
     """
+
+    def limit_of(sizes: IntArray) -> FloatArray:
+        """The largest count at which passing keeps alpha; -1 where even 0 does not."""
+        count = guess(sizes)
+        return np.where(if_unacceptable(count, sizes) <= alpha, count, count - 1)
+
+    def power_at(size: int) -> float:
+        sizes = np.array([size])
+        return float(if_expected(limit_of(sizes), sizes)[0])
+
     start, width = 1, 512
     while start <= LARGEST_TEST:
         sizes = np.arange(start, start + width)
-        limit = largest_limit(guess(sizes), sizes, if_unacceptable, alpha)
+        limit = limit_of(sizes)
         reached = (limit >= 0) & (if_expected(limit, sizes) >= power)
         if reached.any():
             first = int(np.argmax(reached))
-            return int(sizes[first]), int(limit[first])
+            size, count = sizes[[first]], limit[[first]].astype(np.int64)
+            curve = curve_around(int(size[0]), power_at, smallest=smallest)
+            each = {"power": if_expected, "alpha": if_unacceptable}
+            there = {name: float(share(count, size)[0]) for name, share in each.items()}
+            return int(size[0]), int(count[0]), curve, there
         start, width = start + width, min(2 * width, 65_536)
     raise InputError.at(
         "acceptance test",
         f"no size up to {LARGEST_TEST} suffices.",
         "Move the expected value away from the unacceptable one.",
     )
-
-
-def largest_limit(
-    guess: FloatArray, sizes: IntArray, if_unacceptable: Distribution, alpha: float
-) -> FloatArray:
-    """The largest count at which passing keeps alpha; -1 where even 0 does not."""
-    return np.where(if_unacceptable(guess, sizes) <= alpha, guess, guess - 1)

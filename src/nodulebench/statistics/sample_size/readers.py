@@ -54,14 +54,8 @@ def size_for_reader_study(
     check_between("alpha", alpha)
 
     def power_at(cases: int) -> float:
-        return reader_study_power(
-            pilot,
-            pilot_cases=pilot_cases,
-            difference=difference,
-            readers=readers,
-            cases=cases,
-            alpha=alpha,
-        )
+        sizes = {"pilot_cases": pilot_cases, "readers": readers, "cases": cases}
+        return reader_study_power(pilot, difference=difference, alpha=alpha, **sizes)
 
     answer = smallest_size(lambda cases: power_at(cases) >= power)
     return Plan(

@@ -95,14 +95,8 @@ def clustering(
     """The design effect 1 + (m - 1) rho, with m = sum m_k² / sum m_k (Kish 1965, section 8.2).
 
     m is the number of nodules in the patient of the average nodule, mean + SD² / mean: patients
-    with many nodules count for more than the mean says.
-
-    Args:
-        mean: nodules of a patient that has any, on average.
-        sd: their standard deviation; None: 1 + a geometric number of further ones, as observed
-            counts with their few long tails are.
-        correlation: between nodules of a patient; None: the assumed one.
-        assumed_correlation: what is assumed where none is given.
+    with many nodules count for more than the mean says. Without ``sd`` a patient with a nodule has
+    a geometric number of further ones, as observed counts with their few long tails are.
     """
     spread = math.sqrt(mean * max(mean - 1, 0)) if sd is None else sd
     rho = assumed_correlation if correlation is None else correlation
