@@ -3,9 +3,9 @@
 from nodulebench.core.lazy_names import lazy_names
 
 _MODULES = {
-    "cover_files": "composition.service",
+    "cover_files": "coverage",
     "curate_files": "service",
     "deidentify_folder": "deidentify.service",
-    "draw_files": "composition.service",
+    "draw_files": "sampling",
 }
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -35,11 +35,7 @@ def merged_nodules(
 def agreement_levels(
     panel: Panel, *, grouping: str = "recursive", same_reader: bool = False
 ) -> pl.DataFrame:
-    """How many nodules have at least 1, 2, 3, ... findings and readers.
-
-    Returns:
-        Columns level, nodules_by_findings, nodules_by_readers, up to the most readers of a nodule.
-    """
+    """How many nodules have at least 1, 2, 3, ... findings and readers."""
     merged = list(merged_nodules(panel, grouping=grouping, same_reader=same_reader))
     findings = [len(nodule.members) for nodule in merged]
     readers = [len(np.unique(panel.reader[nodule.members])) for nodule in merged]
@@ -52,22 +48,13 @@ def agreement_levels(
 
 
 def readers_against_others(
-    panel: Panel,
-    *,
-    reader_count: int = 4,
-    minimum_agreement: int = 2,
+    panel: Panel, *, reader_count: int = 4, minimum_agreement: int = 2
 ) -> pl.DataFrame:
     """Score each reader like an algorithm against what enough of the others drew.
 
-    Findings of all readers are merged once. For a reader the reference is what at least
-    ``minimum_agreement`` others drew; found is what the reader drew of it; lone is what only this
-    reader drew.
-
-    Only cases count that exactly ``reader_count`` have read.
-
-    Returns:
-        One row per reader: reader_id, cases, reference, found, sensitivity (null without
-        reference), lone_marks, lone_per_case.
+    Findings of all readers are merged once; only cases count that exactly ``reader_count`` have
+    read. For a reader the reference is what at least ``minimum_agreement`` others drew; found is
+    what the reader drew of it; lone is what only this reader drew.
     """
     is_full = panel.readers_of_case == reader_count
     drawn_by = [
@@ -105,16 +92,12 @@ def silent_readers(panel: Panel, *, reader_count: int = 4) -> pl.DataFrame:
 
     Each reader counts by the kind of the nearest single-point finding that is closer to the mean of
     the outlines' positions than half the merged diameter, or as ``none``.
-
-    Returns:
-        Columns outlined_by, kind, readers: one row per number of outlining readers and kind.
     """
     findings = panel.readings.findings
     points = np.flatnonzero(~panel.is_nodule)
     points = points[np.argsort(panel.case[points], kind="stable")]
     starts = np.searchsorted(panel.case[points], np.arange(len(panel.places) + 1))
-    reader_of_case = panel.readings.sessions.group_by("case_id").agg("reader_id")
-    readers = dict(reader_of_case.iter_rows())
+    readers = dict(panel.readings.sessions.group_by("case_id").agg("reader_id").iter_rows())
     names = panel.readings.cases["case_id"]
     rows: list[tuple[int, str]] = []
     for nodule in merged_nodules(panel):
@@ -163,8 +146,7 @@ def size_error(
 ) -> SizeError | None:
     """How far readers differ on the nodules that at least two of them drew; None without any.
 
-    Several findings of one reader on a nodule count with their mean. Variances are pooled over
-    nodules, those with more readers counting for more.
+    Several findings of one reader count with their mean; variances are pooled over nodules.
     """
     sizes = []
     for nodule in merged_nodules(panel, grouping=grouping, same_reader=same_reader):

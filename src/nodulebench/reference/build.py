@@ -1,5 +1,6 @@
 """Readings + rule -> Reference: NODULES with agreement, types and provenance, and their slices."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -45,7 +46,12 @@ def build_reference(
     chosen = checked_parameters(decide, parameters or {}, f"reference rule '{rule}'")
     panel = measure_findings(readings) if isinstance(readings, Readings) else readings
     verdicts = decide(panel, **chosen)
-    names = _names(panel, verdicts)
+    counts: Counter[tuple[int, bool]] = Counter()
+    names = []  # nodule-1, nodule-2, ... and ignored-1, ... within each case
+    for verdict in verdicts:
+        key = (int(panel.case[verdict.members[0]]), verdict.is_ignored)
+        counts[key] += 1
+        names.append(f"{'ignored' if verdict.is_ignored else 'nodule'}-{counts[key]}")
     nodules, slices = _nodules(panel, verdicts, names), None
     if has_slices:
         slices, axes = nodule_slices(panel, verdicts, names)
@@ -61,17 +67,6 @@ def build_reference(
     )
 
 
-def _names(panel: Panel, verdicts: Sequence[Verdict]) -> list[str]:
-    """nodule-1, nodule-2, ... and ignored-1, ... within each case."""
-    counts: dict[tuple[int, bool], int] = {}
-    names = []
-    for verdict in verdicts:
-        key = (int(panel.case[verdict.members[0]]), verdict.is_ignored)
-        counts[key] = counts.get(key, 0) + 1
-        names.append(f"{'ignored' if verdict.is_ignored else 'nodule'}-{counts[key]}")
-    return names
-
-
 def _nodules(panel: Panel, verdicts: Sequence[Verdict], names: list[str]) -> pl.DataFrame:
     """NODULES: by case; within a case nodules before ignored findings."""
     first = np.array([verdict.members[0] for verdict in verdicts], dtype=np.int64)
@@ -80,18 +75,17 @@ def _nodules(panel: Panel, verdicts: Sequence[Verdict], names: list[str]) -> pl.
         {
             "case_id": panel.readings.cases["case_id"][panel.case[first]],
             "nodule_id": pl.Series(names, dtype=pl.String),
-            "x_mm": center[:, 0],
-            "y_mm": center[:, 1],
-            "z_mm": center[:, 2],
-            "diameter_mm": pl.Series(
-                [verdict.diameter_mm for verdict in verdicts], dtype=pl.Float64
-            ),
-            "is_ignored": pl.Series([verdict.is_ignored for verdict in verdicts], dtype=pl.Boolean),
-            "size_definition": pl.Series(
-                [verdict.size_definition or None for verdict in verdicts], dtype=pl.String
-            ),
+            **{f"{axis}_mm": center[:, at] for at, axis in enumerate("xyz")},
+            "diameter_mm": [verdict.diameter_mm for verdict in verdicts],
+            "is_ignored": [verdict.is_ignored for verdict in verdicts],
+            "size_definition": [verdict.size_definition or None for verdict in verdicts],
             "case": panel.case[first],
-        }
+        },
+        schema_overrides={
+            "diameter_mm": pl.Float64,
+            "is_ignored": pl.Boolean,
+            "size_definition": pl.String,
+        },
     )
     described = _descriptions(panel.readings.findings, verdicts)
     table = pl.concat([placed, described], how="horizontal")

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from nodulebench.core.errors import InputError
@@ -29,9 +28,6 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
 
     Two nodules can be a pair if their centres are closer than the larger of their measured radii.
     Ignored findings are not compared.
-
-    Raises:
-        InputError: if the references have no case in common.
     """
     shared = first.cases.select("case_id").join(second.cases, on="case_id", how="semi")
     if not shared.height:
@@ -40,7 +36,13 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
             "have no case in common.",
             "Check whether their cases have the same names.",
         )
-    left, right = (_targets(reference, shared) for reference in (first, second))
+    left, right = (
+        reference.nodules.filter(~pl.col("is_ignored"))
+        .join(shared, on="case_id", how="semi", maintain_order="left")
+        .select("case_id", "nodule_id", "x_mm", "y_mm", "z_mm", "diameter_mm")
+        .with_row_index("row")
+        for reference in (first, second)
+    )
     close = (
         left.join(right, on="case_id", suffix="_second")
         .with_columns(
@@ -52,7 +54,13 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
         .filter(pl.col("distance_mm") < pl.max_horizontal("diameter_mm", "diameter_mm_second") / 2)
         .sort("distance_mm", "row", "row_second")
     )
-    paired_rows = _nearest_first(close, left.height, right.height)
+    taken: tuple[set[int], set[int]] = (set(), set())
+    paired_rows = []  # each nodule takes its nearest free partner
+    for number, row in enumerate(close.select("row", "row_second").iter_rows()):
+        if row[0] not in taken[0] and row[1] not in taken[1]:
+            taken[0].add(row[0])
+            taken[1].add(row[1])
+            paired_rows.append(number)
     pairs = close[paired_rows].sort("row")
     return ReferenceComparison(
         cases=shared.height,
@@ -62,26 +70,6 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
         only_first=left.join(pairs, on="row", how="anti").drop("row"),
         only_second=right.join(pairs.select(row="row_second"), on="row", how="anti").drop("row"),
     )
-
-
-def _targets(reference: Reference, shared: pl.DataFrame) -> pl.DataFrame:
-    return (
-        reference.nodules.filter(~pl.col("is_ignored"))
-        .join(shared, on="case_id", how="semi", maintain_order="left")
-        .select("case_id", "nodule_id", "x_mm", "y_mm", "z_mm", "diameter_mm")
-        .with_row_index("row")
-    )
-
-
-def _nearest_first(close: pl.DataFrame, left: int, right: int) -> list[int]:
-    """Rows of the pairs that remain when each nodule takes its nearest free partner."""
-    is_free = [np.ones(left, dtype=np.bool_), np.ones(right, dtype=np.bool_)]
-    paired_rows = []
-    for number, (left_row, other) in enumerate(close.select("row", "row_second").iter_rows()):
-        if is_free[0][left_row] and is_free[1][other]:
-            is_free[0][left_row] = is_free[1][other] = False
-            paired_rows.append(number)
-    return paired_rows
 
 
 def compare_reference_files(first: Path, second: Path) -> ReferenceComparison:

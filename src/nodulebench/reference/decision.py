@@ -54,12 +54,8 @@ def decide_groups(
 ) -> list[Verdict]:
     """Verdicts on all findings: group them, accept or ignore each group, outline and measure it.
 
-    Args:
-        panel: the findings of all readers.
-        grouping: how findings are merged into nodules, one of GROUPINGS.
-        same_reader: whether two findings of one reader can be one nodule by themselves.
-        is_accepted: row of the case and rows of a group's findings -> whether it is a nodule.
-        outline: rows of a group's findings -> its voxels, None where nothing was outlined.
+    ``is_accepted`` takes the row of the case and the rows of a group's findings, ``outline`` only
+    these; it is None where nothing was outlined.
     """
     group = GROUPINGS[grouping]
     drafts = []
@@ -75,10 +71,7 @@ def reader_count(panel: Panel, members: IntArray) -> int:
 
 
 def votes(panel: Panel, members: IntArray) -> tuple[IntArray, IntArray]:
-    """Voxels of any of the findings, and how many readers have each: n x 3, n.
-
-    Several findings of one reader count once.
-    """
+    """Voxels of any of the findings, and how many readers have each: n x 3, n."""
     drawn = [panel.regions.of(row) for row in members.tolist()]
     every = np.concatenate(drawn)
     if not len(every):
@@ -176,12 +169,9 @@ def nodule_slices(
 ) -> tuple[pl.DataFrame | None, pl.DataFrame]:
     """NODULE_SLICES of all verdicts that have voxels, and the axes of nodules; None where none has.
 
-    Axes are measured only on nodules: no rule needs those of ignored findings. A nodule that was
-    drawn only as boxes has the mean of its readers' boxes, and no outline.
-
-    Returns:
-        The slices; and one row per measured nodule: case_id, nodule_id, long_mm and short_mm on
-        the slice with the largest area.
+    Axes are those on the slice with the largest area, and measured only on nodules: no rule needs
+    those of ignored findings. A nodule that was drawn only as boxes has the mean of its readers'
+    boxes, and no outline.
     """
     outlined = [number for number, verdict in enumerate(verdicts) if verdict.voxels is not None]
     if not outlined:
@@ -273,7 +263,6 @@ def _as_drawn(
 
 
 def _boxes(panel: Panel, case: IntArray, owner: IntArray, voxel: IntArray) -> pl.DataFrame:
-    """Box and outline of each owner on each of its slices."""
     by_slice = np.lexsort((voxel[:, 2], owner))
     owner, voxel = owner[by_slice], voxel[by_slice]
     is_first = (np.diff(owner, prepend=-1) != 0) | (np.diff(voxel[:, 2], prepend=-1) != 0)

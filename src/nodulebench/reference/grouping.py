@@ -163,7 +163,8 @@ def outline_distance(findings: Findings, same_reader: bool) -> Grouping:
     """
     from scipy.spatial import cKDTree
 
-    reach = _slice_thickness_mm(findings)
+    given = findings.panel.readings.cases.row(findings.case, named=True).get("slice_thickness_mm")
+    reach = float(findings.panel.spacing_mm[findings.case, 2] if given is None else given)
     points = _outline_points(findings)
     low = np.array([point.min(axis=0) for point in points])
     high = np.array([point.max(axis=0) for point in points])
@@ -279,10 +280,3 @@ def _outline_points(findings: Findings) -> list[FloatArray]:
         xyz[owner == row] if (owner == row).any() else findings.panel.xyz_mm[[row]]
         for row in findings.row.tolist()
     ]
-
-
-def _slice_thickness_mm(findings: Findings) -> float:
-    """The thickness in CASES, else the slice spacing."""
-    row = findings.panel.readings.cases.row(findings.case, named=True)
-    given = row.get("slice_thickness_mm")
-    return float(findings.panel.spacing_mm[findings.case, 2] if given is None else given)

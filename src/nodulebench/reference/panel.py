@@ -98,12 +98,9 @@ class Panel:
 
 
 def measure_findings(readings: Readings, *, size: str = "volume_equivalent") -> Panel:
-    """Locate and measure every finding.
+    """Locate and measure every finding by a definition of its diameter, one of SIZE_DEFINITIONS.
 
-    Args:
-        readings: what was drawn.
-        size: the definition of a finding's diameter, one of SIZE_DEFINITIONS. A diameter that the
-            reader measured takes precedence.
+    A diameter that the reader measured takes precedence.
 
     Raises:
         InputError: with one problem per finding without a position or size.
@@ -147,10 +144,7 @@ def measured_as(panel: Panel, size: str) -> Panel:
 
 def _rows(findings: pl.DataFrame, cases: pl.DataFrame) -> IntArray:
     rows = findings.select("case_id").join(
-        cases.select("case_id").with_row_index("row"),
-        on="case_id",
-        how="left",
-        maintain_order="left",
+        cases.select("case_id").with_row_index("row"), "case_id", "left", maintain_order="left"
     )
     unlisted = findings.filter(rows["row"].is_null())["case_id"].unique(maintain_order=True)
     raise_problems(

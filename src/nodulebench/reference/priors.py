@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -63,9 +63,6 @@ class Change(NamedTuple):
 def changes(reference: Reference, priors: pl.DataFrame) -> pl.DataFrame:
     """How the nodules changed for which PRIORS has earlier scans.
 
-    Returns:
-        case_id, nodule_id, change, growth_mm, prior_days; one row per nodule in PRIORS.
-
     Raises:
         InputError: for rows about nodules that the reference does not have, and for days that are
             not before the scan.
@@ -76,10 +73,12 @@ def changes(reference: Reference, priors: pl.DataFrame) -> pl.DataFrame:
     _require_valid(priors, sizes)
     rows = []
     for key, part in priors.sort("prior_date").group_by(keys, maintain_order=True):
-        then = [
-            (row["date"], row["prior_date"], _prior_mm(row, sizes))
-            for row in part.iter_rows(named=True)
-        ]
+        then = []
+        for row in part.iter_rows(named=True):
+            size = mean_mm(*(row[f"prior_{name}"] for name in _SIZES))
+            if size is None and row["prior_nodule_id"] is not None:  # from the test set
+                size = sizes[row["prior_case_id"], row["prior_nodule_id"]]
+            then.append((row["date"], row["prior_date"], size))
         rows.append((*key, *change_of(sizes[key], then)))
     kinds = {
         **dict.fromkeys((*keys, "change"), pl.String),
@@ -90,12 +89,9 @@ def changes(reference: Reference, priors: pl.DataFrame) -> pl.DataFrame:
 
 
 def change_of(now_mm: float | None, then: list[tuple[date, date, float | None]]) -> Change:
-    """How a nodule changed.
+    """How a nodule changed; ``then``: day of the scan, of an earlier one, the mean diameter there.
 
-    Args:
-        now_mm: its mean diameter; None: not measured.
-        then: day of the scan, day of an earlier one, the mean diameter there, the earliest first;
-            None: it was not present.
+    The earliest scan comes first. A size now of None was not measured, one then: not present.
     """
     days = (then[-1][0] - then[-1][1]).days
     seen = [((at - before).days, size) for at, before, size in then if size is not None]
@@ -104,16 +100,12 @@ def change_of(now_mm: float | None, then: list[tuple[date, date, float | None]])
     if now_mm is None:
         return Change(None, None, days)
     growths = [(apart, now_mm - size) for apart, size in seen]
-    if any(_yearly(growth, apart) > GROWTH_MM for apart, growth in growths):
+    # growth within twelve months: all growth of a shorter time, a share of a longer one
+    if any(growth * min(1.0, YEAR_DAYS / apart) > GROWTH_MM for apart, growth in growths):
         kind = "growing"
     else:
         kind = "slowly_growing" if growths[0][1] > GROWTH_MM else "stable"
     return Change(kind, growths[-1][1], days)
-
-
-def _yearly(growth_mm: float, days: int) -> float:
-    """Growth within twelve months: all growth of a shorter time, a share of a longer one."""
-    return growth_mm * min(1.0, YEAR_DAYS / days)
 
 
 def mean_mm(
@@ -122,16 +114,6 @@ def mean_mm(
     if long_mm is not None and short_mm is not None:
         return (long_mm + short_mm) / 2
     return diameter_mm
-
-
-def _prior_mm(
-    row: Mapping[str, Any], sizes: Mapping[tuple[object, ...], float | None]
-) -> float | None:
-    """The mean diameter in the earlier scan: from the row, else from the test set."""
-    stated = mean_mm(*(row[f"prior_{name}"] for name in _SIZES))
-    if stated is not None or row["prior_nodule_id"] is None:
-        return stated
-    return sizes[row["prior_case_id"], row["prior_nodule_id"]]
 
 
 def _require_valid(priors: pl.DataFrame, sizes: Sizes) -> None:

@@ -60,11 +60,7 @@ def case_geometries(cases: pl.DataFrame) -> list[Geometry | None]:
 
 
 def outlines_of(readings: Readings, places: list[Geometry | None]) -> FindingOutlines:
-    """The outlines of the readings, sorted by case.
-
-    Raises:
-        InputError: for outlines of unknown findings, and cases without voxel size.
-    """
+    """The outlines of the readings, sorted by case."""
     rows = _joined(readings)
     case = rows["case"].cast(pl.Int64).to_numpy()
     _require_positions(readings, np.unique(case), places)
@@ -145,12 +141,7 @@ def finding_regions(
     """The voxels of every outlined finding.
 
     On each slice the outlines of a finding are joined, and its holes, with their rims, are taken
-    out.
-
-    With ``includes_rim``, outside pixels count as part of the nodule, against LIDC's rule.
-
-    Raises:
-        InputError: for each outlined finding that encloses no pixel.
+    out. With ``includes_rim``, outside pixels count as part of the nodule, against LIDC's rule.
     """
     owners, voxels = [np.empty(0, dtype=np.int64)], [np.empty((0, 3), dtype=np.int64)]
     first, count = np.zeros((2, readings.findings.height), dtype=np.int64)
@@ -162,7 +153,11 @@ def finding_regions(
             continue
         start = np.flatnonzero(np.diff(finding, prepend=-1))
         drawn, size = finding[start], np.diff(np.append(start, len(finding)))
-        xyz_mm = _positions(require_geometry(places[number]), voxel, z_mm)
+        place, index = require_geometry(places[number]), voxel.astype(np.float64)
+        index[:, 2] = place.slice_number(index[:, 2])
+        xyz_mm = place.to_world(index)
+        if place.is_axial:  # the height is that in the file: spacing can be uneven
+            xyz_mm[:, 2] = z_mm
         center_mm[drawn] = np.add.reduceat(xyz_mm, start, axis=0) / size[:, None]
         first[drawn], count[drawn] = start + before, size
         before += len(finding)
@@ -210,16 +205,6 @@ def _drawn_pixels(
         parts.append((np.full(len(i), polygon), i, j))
     outline, i, j = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return outline, i, j
-
-
-def _positions(place: Geometry, voxel: IntArray, z_mm: FloatArray) -> FloatArray:
-    """Voxels in mm. The height of an axial slice is that in the file: spacing can be uneven."""
-    index = voxel.astype(np.float64)
-    index[:, 2] = place.slice_number(index[:, 2])
-    xyz_mm = place.to_world(index)
-    if place.is_axial:
-        xyz_mm[:, 2] = z_mm
-    return xyz_mm
 
 
 def _require_points(readings: Readings, outlines: FindingOutlines, counts: IntArray) -> None:

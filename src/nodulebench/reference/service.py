@@ -135,11 +135,7 @@ def readers_of_files(
     cases: Path | None = None,
     out: Path | None = None,
 ) -> ReadersOfPanel:
-    """Score each reader against what enough of the others drew.
-
-    Only cases count that exactly ``reader_count`` have read. ``source`` is anything that
-    ``read_readings`` takes.
-    """
+    """Score each reader against what enough of the others drew, from any readings."""
     listed = None if series is None else read_case_list(series)
     panel = measure_findings(read_readings(source, cases=cases, series=listed))
     readers = ReadersOfPanel(

@@ -36,14 +36,7 @@ def slice_sizes(owner: IntArray, voxel: IntArray, spacing_mm: FloatArray) -> pl.
     """Area, long and short axis of regions on each of their slices.
 
     A pixel is the square around its centre; those of a row that touch are measured as one bar.
-
-    Args:
-        owner: which region each voxel belongs to.
-        voxel: column, row and slice of each voxel: n x 3.
-        spacing_mm: pixel size along columns and rows of each region: one row per region.
-
-    Returns:
-        One row per region and slice: owner, slice_index, area_mm2, long_mm, short_mm.
+    ``voxel`` is column, row and slice, n x 3; ``spacing_mm`` has one row per region.
     """
     by_row = np.lexsort((voxel[:, 0], voxel[:, 1], voxel[:, 2], owner))
     place = np.column_stack([owner, voxel[:, ::-1]])[by_row]  # owner, slice, row, column
@@ -82,15 +75,7 @@ def drawn_slice_sizes(
     is_box: BoolArray,
     corners_mm: Sequence[FloatArray],
 ) -> pl.DataFrame:
-    """The same of regions whose boundaries were drawn as polygons, from the polygons themselves.
-
-    Args:
-        owner: which region each polygon belongs to.
-        slice_index: the slice of each polygon.
-        is_hole: whether it cuts out of the region.
-        is_box: whether it is a box around the region; the axes are then the sides of boxes.
-        corners_mm: its corners in the plane of the slice; polygons of a region do not overlap.
-    """
+    """The same of regions that were drawn as polygons, which do not overlap, or as boxes."""
     sizes = []
     for region, number in sorted(set(zip(owner.tolist(), slice_index.tolist(), strict=True))):
         here = np.flatnonzero((owner == region) & (slice_index == number)).tolist()
@@ -110,11 +95,9 @@ def box_axes_mm(boxes: Sequence[FloatArray]) -> tuple[float, float]:
 
 
 def region_sizes(slices: pl.DataFrame, slice_spacing_mm: FloatArray) -> pl.DataFrame:
-    """Sizes of whole regions from those on their slices, under every definition.
+    """Sizes of regions from their slices, under every definition for which a region is enough.
 
-    Returns:
-        One row per region: owner, long_mm and short_mm on the slice with the largest area, and a
-        column for each definition for which a region is enough.
+    Long and short axis are those on the slice with the largest area.
     """
     average = (pl.col("long_mm") + pl.col("short_mm")) / 2
     volume = pl.col("area_mm2").sum() * pl.col("spacing").first()

@@ -51,8 +51,7 @@ def leave_one_reader_out(
 ) -> Iterator[tuple[str, Reference]]:
     """LUNA16's rule without one reader of each case: the first, the second, and so on.
 
-    Of LIDC's four readers two of three then agree. There are as many variants as most cases have
-    readers.
+    There are as many variants as most cases have readers.
     """
     chosen = {"minimum_agreement": minimum_agreement}
     seats = readings.sessions.group_by("case_id").len()["len"].mode().max()
@@ -90,23 +89,15 @@ def score_under(
     metric: str = "cpm",
     progress: Progress = no_progress,
 ) -> pl.DataFrame:
-    """One metric of a submission under each reference, by the protocol's first rule.
-
-    Returns:
-        One row per reference: its name, nodules, hit, false_positive and ignored counts, the value
-        of the metric, and the reason where it is undefined.
-    """
+    """One metric of a submission under each reference, by the protocol's first rule."""
     rows = []
     for number, (name, reference) in enumerate(references):
         progress(f"scoring under {name}", number, 0)
         evaluation = evaluate(reference, [submission], protocol).algorithms[0]
         result = evaluation.rules[protocol.rules[0].name]
-        result_value = result.metrics.get(metric)
-        estimate = (
-            result_value
-            if isinstance(result_value, Estimate)
-            else Estimate(None, reason=Notice("not_computed"))
-        )
+        estimate = result.metrics.get(metric)
+        if not isinstance(estimate, Estimate):
+            estimate = Estimate(None, reason=Notice("not_computed"))
         counts = {key: result.counts.get(key) for key in _SPREAD if key in result.counts}
         rows.append(
             {
@@ -162,11 +153,8 @@ def flipped_marks(
     """Marks whose label under the protocol's first rule depends on the reference.
 
     Both references are restricted to the cases they share. A mark that touches several nodules has
-    the best of its labels.
-
-    Returns:
-        case_id, mark_id, score, the labels, and how far the mark is outside the nearest nodule
-        of each reference in mm (negative: inside; null: the case has none).
+    the best of its labels. ``outside_mm`` is the distance to the nearest nodule (negative: inside;
+    null: the case has none).
     """
     shared = first.cases.join(second.cases, on="case_id", how="semi", maintain_order="left")
     references = [

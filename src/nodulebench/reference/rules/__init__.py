@@ -3,7 +3,6 @@
 from nodulebench.core.registry import Registry
 from nodulebench.reference.decision import Rule
 
-_HERE = "nodulebench.reference.rules."
 RULES: Registry[Rule] = Registry(
     "reference rule",
     "reference_rules",

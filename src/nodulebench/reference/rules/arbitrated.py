@@ -43,7 +43,10 @@ def arbitrated(
             f"Readers: {', '.join(panel.readings.reader_ids)}.",
         )
     is_arbitrators = (panel.readings.findings["reader_id"] == arbitrator).to_numpy()
-    others = _other_readers(panel, arbitrator)
+    sessions = panel.readings.sessions
+    arbitrated_cases = sessions.filter(sessions["reader_id"] == arbitrator)["case_id"]
+    reads = panel.readings.cases["case_id"].is_in(arbitrated_cases.implode()).to_numpy()
+    others = np.asarray(panel.readers_of_case - reads, dtype=np.int64)
 
     def is_accepted(case: int, members: IntArray) -> bool:
         backed = members[~is_arbitrators[members]]
@@ -61,10 +64,3 @@ def arbitrated(
         is_accepted=is_accepted,
         outline=lambda members: shared_voxels(panel, members, outline_share),
     )
-
-
-def _other_readers(panel: Panel, arbitrator: str) -> IntArray:
-    sessions = panel.readings.sessions
-    arbitrated_cases = sessions.filter(sessions["reader_id"] == arbitrator)["case_id"]
-    reads = panel.readings.cases["case_id"].is_in(arbitrated_cases.implode()).to_numpy()
-    return np.asarray(panel.readers_of_case - reads, dtype=np.int64)

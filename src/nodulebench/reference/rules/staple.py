@@ -1,6 +1,7 @@
 """STAPLE: a nodule is what k of n readers drew; its outline weights readers by their accuracy."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -34,12 +35,7 @@ def estimate_truth(is_drawn: BoolArray) -> Staple:
 
     The prior probability of nodule is the mean share that the readers drew. Voxels on which the
     readers decided alike are equivalent, so only the patterns of decisions are processed.
-
-    Args:
-        is_drawn: readers x voxels; within a box around the nodule, as all masks agree beyond it.
-
-    Raises:
-        UndefinedError: if all readers drew every voxel, or none.
+    ``is_drawn`` is readers x voxels, within a box around the nodule: all masks agree beyond it.
     """
     codes = np.left_shift(1, np.arange(len(is_drawn))) @ is_drawn.astype(np.int64)
     known, voxel_pattern, counts = np.unique(codes, return_inverse=True, return_counts=True)
@@ -90,9 +86,7 @@ def staple(
         grouping=grouping,
         same_reader=same_reader,
         is_accepted=enough_readers(panel, minimum_agreement),
-        outline=lambda members: likely_voxels(
-            panel, members, probability=probability, margin=margin
-        ),
+        outline=partial(likely_voxels, panel, probability=probability, margin=margin),
     )
 
 
