@@ -8,17 +8,21 @@ Both need chromium and playwright (extra ``dev``).
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 PICTURES = Path(__file__).parents[1] / "pictures"
-SIZE = {"width": 1100, "height": 700}
-COLOURS = 48
-"""Colours of a picture of the viewer, so that its file stays small."""
+SIZE = {"width": 1100, "height": 730}
+GREYS, COLOURS = 30, 14
+"""Levels of a picture of the viewer, so that its file stays small."""
+SATURATED = 60
+"""Difference of the channels of a pixel that counts as coloured."""
 ADDRESS = re.compile(r"http://\S+")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic"]
 
@@ -44,11 +48,26 @@ def draw_portal(address: str) -> None:
         page.screenshot(path=PICTURES / "portal-entry.png")
 
 
+def make_small(picture: Path) -> None:
+    """Few greys and few colours, chosen apart, so that thin coloured outlines stay."""
+    image = np.asarray(Image.open(picture).convert("RGB")).reshape(1, -1, 3)
+    is_coloured = np.ptp(image.astype(int), axis=2) > SATURATED
+    palette: list[int] = []
+    for chosen, count in ((~is_coloured, GREYS), (is_coloured, COLOURS)):
+        pixels = Image.fromarray(image[chosen].reshape(1, -1, 3)).quantize(count)
+        palette += (pixels.getpalette() or [])[: 3 * count]
+    shades = Image.new("P", (1, 1))
+    shades.putpalette(palette)
+    small = Image.open(picture).convert("RGB").quantize(palette=shades, dither=Image.Dither.NONE)
+    small.save(picture, optimize=True)
+
+
 def draw_viewer(scans: Path, position_mm: list[float]) -> None:
     """The proposed outline of the nodule at this position, with its type."""
-    command = [sys.executable, "-m", "nodulebench", "read", str(scans), "--no-browser"]
+    marks = tempfile.mkdtemp()
+    command = [sys.executable, "-m", "nodulebench", "read", str(scans), "--marks", marks]
     server = subprocess.Popen(  # noqa: S603 - our own command
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
         shown = (server.stdout and next(filter(ADDRESS.search, server.stdout), "")) or ""
@@ -69,8 +88,7 @@ def draw_viewer(scans: Path, position_mm: list[float]) -> None:
             page.wait_for_timeout(1_000)
             picture = PICTURES / "viewer-outline.png"
             page.screenshot(path=picture)
-            image = Image.open(picture).convert("RGB")
-            image.quantize(COLOURS, dither=Image.Dither.NONE).save(picture, optimize=True)
+            make_small(picture)
     finally:
         server.terminate()
 
