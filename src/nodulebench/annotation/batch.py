@@ -53,7 +53,6 @@ class Batch:
 
     @cached_property
     def candidates(self) -> dict[Key, Candidate]:
-        """All candidates of all cases, including added ones; none before the check."""
         by_key = {
             (case_id, candidate.candidate_id): candidate
             for case_id, check in (self.checks or {}).items()
@@ -150,7 +149,6 @@ class Batch:
 
     @cached_property
     def untyped(self) -> list[Key]:
-        """Candidates that too few of their readers have typed."""
         return [
             key
             for key, candidate in self.candidates.items()
@@ -159,7 +157,6 @@ class Batch:
 
     @cached_property
     def unreviewed(self) -> list[Key]:
-        """Candidates that are not reviewed yet; empty in a workflow without review."""
         if not self.rules.has_review:
             return []
         return [key for key in self.candidates if key not in self.reviews and key not in self.added]
@@ -217,7 +214,6 @@ class Batch:
 
     @cached_property
     def nodules(self) -> list[Key]:
-        """Candidates that are nodules: not in dispute, or accepted by a ruling."""
         return [
             key
             for key in self.candidates

@@ -77,7 +77,6 @@ class CaseCheck:
 
     @property
     def inconsistent_slices(self) -> tuple[int, ...]:
-        """The slices that are highlighted for senior experts."""
         return tuple(
             sorted({at for candidate in self.candidates for at in candidate.inconsistent_slices})
         )

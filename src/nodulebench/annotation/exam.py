@@ -87,7 +87,6 @@ _RULES = ExamRules()
 def hold_exam(
     key: Reference, answers: Sequence[Submission], rules: ExamRules = _RULES
 ) -> list[ExamSheet]:
-    """Compare every candidate's marks with the expert panel's."""
     problems = []
     if rules.sequences not in (None, key.cases.height):
         problems.append(

@@ -211,7 +211,6 @@ class OpenStudy:
 def begin_study(
     folder: Path, reader_ids: Sequence[str], *, seed: int = 0, patch_mm: float = 80.0
 ) -> OpenStudy:
-    """Give the places that were selected to readers."""
     if not (folder / TO_READ).is_file():
         what = "holds no places to classify."
         raise InputError.at(folder, what, "Select them from an algorithm's false positives first.")

@@ -273,7 +273,6 @@ def random_reviewer(
 
 
 def possible_reviewers(teams: Sequence[Team], team_id: str) -> list[str]:
-    """The leaders of other teams who can review a team's batches, by name."""
     own = frozenset[str]().union(*(team.member_ids for team in teams if team.team_id == team_id))
     others = sorted(
         team.leader_id

@@ -53,7 +53,6 @@ from nodulebench.statistics.agreement import (
 
 
 def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
-    """Whether each reader of a case drew each of its candidates, one row per pair."""
     rows = [
         (check.case_id, candidate.candidate_id, reader, reader in candidate.reader_ids)
         for check in checks

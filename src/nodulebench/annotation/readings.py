@@ -97,7 +97,6 @@ class Reading(ConfigModel):
 
 
 def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> list[Reading]:
-    """A reader's marks, read as a submission -> a reading for each of these cases."""
     problems = [
         Problem(
             f"reader '{reader_id}'",
@@ -152,7 +151,6 @@ def drawn_slice(row: JsonObject) -> DrawnSlice:
 
 
 def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
-    """Check that a reading is of a known case, without repeated findings, within the image."""
     where = f"reader '{reading.reader_id}' case '{reading.case_id}'"
     rows = cases.filter(pl.col("case_id") == reading.case_id)
     if not rows.height:

@@ -146,7 +146,6 @@ def _rows(
 def _members(
     accepted: AcceptedNodule, drawn: Mapping[tuple[str, str, str, int], DrawnSlice]
 ) -> dict[int, list[DrawnSlice]]:
-    """The outlines of a nodule on each slice: what readers drew, or its correction."""
     if accepted.corrected_slices:
         ordered = sorted(accepted.corrected_slices, key=lambda member: member.slice_index)
         return {member.slice_index: [member] for member in ordered}

@@ -57,7 +57,6 @@ class KnownBatches:
         self._lock = Lock()
 
     def of(self, handle: ProjectHandle) -> dict[str, Batch]:
-        """All batches of a project, in the order in which they were opened."""
         with self._lock:
             self._view = view = handle.log.view(self._view)
             batches = Batches(handle.workflow, view)

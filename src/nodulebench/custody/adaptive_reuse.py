@@ -41,7 +41,6 @@ class Answers:
 
 @cache
 def expected_best(count: int) -> float:
-    """Return the mean of the largest of ``count`` independent standard normal values."""
     if count < 1:
         raise UndefinedError("no_evaluation")
     step = 2 * _HALF_WIDTH / (_POINTS - 1)
@@ -117,7 +116,6 @@ def bound_after_evaluations(
 
 
 def _divergence(value: float, other: float) -> float:
-    """Return the Kullback-Leibler divergence of two proportions."""
     if not 0 < other < 1:
         return math.inf
     return sum(

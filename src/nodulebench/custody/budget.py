@@ -134,7 +134,6 @@ def admit(evaluation: ChargedEvaluation, events: Sequence[Event], reuse: Reuse) 
 
 
 def before(evaluation: ChargedEvaluation, events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events before an evaluation was first admitted: what its developer could know."""
     names = names_in(events)
     evaluation = replace(evaluation, developer=names.first(evaluation.developer))
     for number, event in enumerate(events):
@@ -144,7 +143,6 @@ def before(evaluation: ChargedEvaluation, events: Sequence[Event]) -> Sequence[E
 
 
 def has_passed(developer: str, events: Sequence[Event]) -> bool:
-    """Whether an evaluation of this developer ended with the verdict ``passed``."""
     names = names_in(events)
     name = names.first(developer)
     return any(

@@ -276,14 +276,12 @@ def bundle_contents(reference: Path, answers: Path | None) -> tuple[dict[str, st
 
 
 def _without_folder(curation: object) -> object:
-    """Return the summary of a curation without the folder on its machine."""
     if not isinstance(curation, dict):
         return curation
     return {name: value for name, value in curation.items() if name != "folder"}
 
 
 def image_problems(bundle: Path, images: Path) -> list[Problem]:
-    """Return problems of images that a bundle only lists: missing or changed files."""
     listed = bundle / PAYLOAD / IMAGE_LIST
     if not listed.is_file():
         return [Problem(str(listed), "does not exist: the set does not list its images.")]

@@ -65,7 +65,6 @@ class Change(ConfigModel):
 
 
 def parse_change(content: bytes) -> Change | None:
-    """Return the change in some bytes if they are exactly the bytes that we would write."""
     try:
         change = Change.model_validate_json(content)
     except (ValidationError, UnicodeDecodeError):
@@ -163,7 +162,6 @@ def staging(folder: Path) -> Iterator[Path]:
 def staged(
     folder: Path, files: Path, removed: Iterable[str], listed: Mapping[str, str]
 ) -> StagedChange:
-    """Return the change that adds or replaces all files of a stage and removes others."""
     names = sorted(
         path.relative_to(files).as_posix() for path in files.rglob("*") if path.is_file()
     )
@@ -230,7 +228,6 @@ def apply_change(folder: Path, change: Change) -> None:
 
 
 def content_of(folder: Path, name: str, digest: str) -> bytes | None:
-    """Return the content of the file with a digest, from the set or from a stage."""
     ready = (stage / _FILES / name for stage in _stages(folder))
     for path in (folder / name, *ready):
         if path.is_file() and file_digest(path) == digest:
@@ -254,7 +251,6 @@ def _stages(folder: Path) -> list[Path]:
 def _bag_files(
     folder: Path, files: Path, listed: Mapping[str, str | None]
 ) -> dict[str, str | None]:
-    """Write the bag's own lists to the stage; return them with their digests."""
     known = {name: digest for name, digest in listed.items() if digest is not None}
     payload = {name: digest for name, digest in known.items() if name.startswith(f"{PAYLOAD}/")}
     put(files, PAYLOAD_MANIFEST, tag_manifest(payload))
@@ -275,7 +271,6 @@ def _bag_files(
 
 
 def _info_with(folder: Path, files: Path, payload: Mapping[str, str]) -> bytes | None:
-    """Return bag-info.txt with the payload size after the change; None: no such file."""
     path = folder / "bag-info.txt"
     if not path.is_file():
         return None
@@ -290,7 +285,6 @@ def _info_with(folder: Path, files: Path, payload: Mapping[str, str]) -> bytes |
 
 
 def _settle_up(folder: Path, top: Path) -> None:
-    """Sync a folder and its parents up to ``top``, so that new names survive a power cut."""
     settle(folder)
     while folder != top:
         folder = folder.parent

@@ -210,7 +210,6 @@ def _equipment(cases: pl.DataFrame) -> str:
 
 
 def _values(table: pl.DataFrame, column: str) -> pl.Series:
-    """Return the values of a column as text; empty if the column does not exist."""
     if column not in table.columns:
         return pl.Series(column, [], dtype=pl.String)
     return table[column].cast(pl.String).str.strip_chars().replace("", None).drop_nulls()
@@ -222,7 +221,6 @@ def _stated(table: pl.DataFrame, column: str, rows: str) -> str:
 
 
 def _sources(cases: pl.DataFrame) -> str:
-    """Return the number of hospitals, provinces and countries; the case table names them."""
     kinds = {"hospital": "hospitals", "province": "provinces", "country": "countries"}
     counts = {named: _values(cases, column).n_unique() for column, named in kinds.items()}
     summary = ", ".join(f"{count} {named}" for named, count in counts.items() if count)

@@ -104,7 +104,6 @@ class Names:
             self.first(name)
 
     def first(self, name: str) -> str:
-        """Return the first name under which this developer appeared."""
         skeletons = skeletons_of(name)
         known = (self._first[skeleton] for skeleton in skeletons if skeleton in self._first)
         first = next(known, same_developer(name))
@@ -128,7 +127,6 @@ def similar_names(names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def skeletons_of(name: str) -> tuple[str, str]:
-    """Return the shapes of a name in capitals and in small letters."""
     plain = same_developer(name)
     return _skeleton(plain.upper()), _skeleton(plain)
 

@@ -180,7 +180,6 @@ def charge(
 
 
 def evaluation_facts(evaluation: ChargedEvaluation) -> dict[str, Fact]:
-    """Return the facts that each event of an evaluation has in the log."""
     return {
         "developer": evaluation.developer,
         "submission": evaluation.submission,
@@ -194,7 +193,6 @@ def alias_facts(options: SealedEvaluateOptions) -> dict[str, Fact]:
 
 
 def short(error: BaseException) -> str:
-    """Return the first line of an error, as stored in the log."""
     return str(error).partition("\n")[0][:300]
 
 

@@ -178,7 +178,6 @@ class PolicySeal:
     """Signatures already checked: a log is read often, and checking takes time."""
 
     def make(self, content: bytes, person: str) -> str:
-        """Return the signature of the person who runs the program."""
         statement = json.loads(content)
         number = statement["number"] if "step" in statement else statement["events"]
         known = [self._policy_at(number)] + (
@@ -190,7 +189,6 @@ class PolicySeal:
         return signature_code(content, self.key)
 
     def wrong(self, content: bytes, code: str, person: str) -> str:
-        """Return what is wrong with a signature or with the permission of its person."""
         statement: JsonObject = json.loads(content)
         if "step" not in statement:
             return self._wrong_head(content, code, person, statement["events"])
@@ -248,7 +246,6 @@ SEPARATOR = ", "
 
 
 def withdrawn_since(events: Sequence[Event], number: int) -> tuple[str, ...]:
-    """Return the cases that were withdrawn after an event; earlier results include them."""
     named = (
         str(event.facts.get("cases"))
         for event in events

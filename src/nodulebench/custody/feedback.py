@@ -132,12 +132,10 @@ def corrected_metrics(
 
 
 def metric_of(name: str) -> str:
-    """Return the metric in ``rule.metric`` or ``rule.metric@point``."""
     return name.partition(".")[2].partition("@")[0]
 
 
 def has_interval(metric: Estimate) -> bool:
-    """Whether a metric has bounds that can be corrected."""
     return None not in (metric.value, metric.low, metric.high, metric.level)
 
 
@@ -166,7 +164,6 @@ def corrected(metric: Estimate, status: BudgetStatus, *, is_upper: bool = False)
 
 
 def metric_named(document: Document, name: str) -> Estimate:
-    """Return a metric of a document's only algorithm, by ``rule.metric`` or with ``@point``."""
     known = _all_metrics(document)
     if name not in known:
         raise InputError.at(

@@ -60,7 +60,6 @@ class KeyRow:
 
 
 def list_keys(sealed: Path) -> list[KeyRow]:
-    """List all people of a sealed set with their current keys; nothing is decrypted."""
     state = examine(sealed)
     if state.problems:
         raise InputError(state.problems)
@@ -163,7 +162,6 @@ def _changed(policy: CustodyPolicy, step: Step, facts: dict[str, Fact]) -> Custo
 def _seal_again(
     opened: SealedSet, vault: Vault, files: Path, progress: Progress
 ) -> tuple[set[Path], list[str]]:
-    """Seal everything again; return the stored results, and results that the log does not name."""
     results = stored_result_files(opened.folder, opened.events)
     sources = [(opened.folder / layout.sealed_file(name), name) for name in opened.secret_names]
     sources += [

@@ -53,7 +53,6 @@ def change_file(digest: str) -> str:
 
 
 def change_stage(digest: str) -> str:
-    """Return the folder of a change's files until they are applied."""
     return f"{CHANGES}/.{digest.removeprefix('sha256:')[:16]}.part"
 
 
@@ -62,7 +61,6 @@ def event_file(number: int) -> str:
 
 
 def result_file(number: int) -> str:
-    """Return the sealed result of the evaluation that this event charged."""
     return f"{RESULTS}/{number:08d}.zip{SUFFIX}"
 
 

@@ -151,7 +151,6 @@ def _unnamed(where: str, digest: str, kind: str, named: tuple[str, ...]) -> NotP
 
 
 def _digest(named: str) -> str:
-    """Return the digest of a protocol in a policy: the name of a published one, or a digest."""
     return load_protocol(named).digest if named in PROTOCOL_NAMES else named
 
 

@@ -205,7 +205,6 @@ class CustodyPolicy(ConfigModel):
         return self
 
     def role_of(self, person: str, action: Action) -> Role:
-        """Return the role that allows a person's action."""
         known = {listed.name: listed.roles for listed in self.people}
         if person not in known:
             raise InputError.at(

@@ -40,7 +40,6 @@ class Entry:
 
 
 def read_roster(path: Path) -> tuple[Entry, ...]:
-    """Return the entries of a roster, in its order."""
     needed, optional = ("file", "developer", "alias"), ("name", "version", "intended_use")
     rows = CsvFile(path).read_columns(text=needed, optional_text=optional)
     entries, problems = [], []
@@ -61,7 +60,6 @@ def read_roster(path: Path) -> tuple[Entry, ...]:
 
 
 def chosen_entries(entries: Sequence[Entry], files: Sequence[Path]) -> tuple[Entry, ...]:
-    """Return the entries of these files; all entries if none is given."""
     wanted = {file.resolve(): file for file in files}
     listed = {entry.file.resolve() for entry in entries}
     raise_problems(

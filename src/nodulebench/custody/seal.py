@@ -108,7 +108,6 @@ def stage_files(
 
 
 def _place(source: Path, target: Path, path: layout.SealedPath, vault: Vault) -> str:
-    """Copy or seal a file atomically; return the digest of the source."""
     part = target.with_name(f".{token_hex(8)}.part")
     try:
         with part.open("wb") as file:
@@ -288,7 +287,6 @@ def _write_descriptions(
 
 
 def _finish(stage: Path, placed: StagedFiles, seal: PolicySeal, person: str, role: Role) -> None:
-    """Remove files that do not belong to the set, sign it, and begin the log."""
     for path in sorted(stage.rglob("*"), reverse=True):
         name = path.relative_to(stage).as_posix()
         if path.is_dir() and not path.is_symlink():

@@ -32,7 +32,6 @@ class SealedImages:
 
     @property
     def case_ids(self) -> list[str]:
-        """Cases with images."""
         return list(self.files)
 
     def take(self, case_id: str) -> Path:
@@ -53,7 +52,6 @@ class SealedImages:
         return images[0]
 
     def give_back(self, case_id: str) -> None:
-        """Remove the decrypted files of a case."""
         shutil.rmtree(self._folder(case_id), ignore_errors=True)
 
     def _folder(self, case_id: str) -> Path:
@@ -95,7 +93,6 @@ def encrypted_images(opened: SealedSet) -> dict[str, list[str]]:
 
 
 def run_case_ids(folder: Path) -> list[str]:
-    """Return the cases of a sealed set from its plain case list."""
     table = folder / layout.RUN_CASES
     cases = pl.read_csv(table, columns=["case_id"], infer_schema=False, glob=False)
     return list(cases["case_id"])

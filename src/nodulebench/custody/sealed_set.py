@@ -70,7 +70,6 @@ class Examined:
 
 
 def examine(folder: Path, own_key: PrivateKey | None = None) -> Examined:
-    """Examine a sealed set."""
     manifest = read_manifest(folder)
     bundle = bytes_digest((folder / MANIFEST).read_bytes())
     seen = log_of(folder, bundle).check().events  # not trusted yet: each is checked below
@@ -110,7 +109,6 @@ def _require_personal_keys(header: JsonObject, where: Path) -> None:
 
 
 def opened_vault(header: JsonObject, own_key: PrivateKey, where: str) -> Vault:
-    """Open what a person's key opens of a vault."""
     _require_personal_keys(header, Path(where))
     return open_vault(header, own_key, where, layout.compartment_of)
 
@@ -229,7 +227,6 @@ class SealedSet:
         return self.log.append(following)
 
     def require_unchanged(self, events: list[Event]) -> None:
-        """Require that no change was made to the set since it was opened."""
         if [name for event in events if (name := change_named(event))] != list(self.changes):
             what = "was changed by another process meanwhile."
             raise InputError.at(str(self.folder), what, "Run the command again.")
@@ -245,7 +242,6 @@ class SealedSet:
         return [name[start:end] for name in listed if name.startswith(f"{layout.SECRETS}/")]
 
     def reference(self) -> Reference:
-        """Decrypt the reference standard, in memory only."""
         tables = [name for name in self.secret_names if "/" not in name]
         wanted = [name for name in tables if name == MANIFEST or name.endswith(".parquet")]
         return reference_from({name: self.plain(name) for name in wanted}, self.folder)
@@ -297,7 +293,6 @@ def _role(policy: CustodyPolicy, person: str, action: Action | None) -> Role | N
 
 
 def require_in_use(events: list[Event], action: Action | None) -> None:
-    """Refuse to run or score on a retired set."""
     ended = next((event for event in events if event.step == "retired"), None)
     if ended is not None and action in ("run", "evaluate"):
         raise InputError.at(
@@ -319,18 +314,15 @@ def read_note(folder: Path) -> JsonObject:
 
 
 def require_outside(path: Path, folder: Path) -> None:
-    """Refuse to write other files into a sealed set."""
     if path.resolve().is_relative_to(folder.resolve()):
         raise InputError.at(str(path), "is inside the sealed set.", "Choose a path outside of it.")
 
 
 def is_leftover(path: Path) -> bool:
-    """Whether a file was left behind by a killed process."""
     return LEFTOVER.fullmatch(path.name) is not None
 
 
 def _file_problems(state: Examined) -> Iterator[Problem]:
-    """Yield files, except images, that differ from manifest and log."""
     folder, sealed_images = state.folder, layout.sealed_file(f"{layout.IMAGES}/")
     images = (f"{layout.PAYLOAD}/{layout.IMAGES}/", sealed_images.removesuffix(layout.SUFFIX))
     for name, digest in state.listed.items():

@@ -114,7 +114,6 @@ def stored_result_file(folder: Path, number: int) -> Path | None:
 
 
 def stored_result_files(folder: Path, events: Iterable[Event]) -> set[Path]:
-    """Return the stored results that a log names; others are of interrupted evaluations."""
     numbers = [event.facts.get("evaluation") for event in events if event.step == "evaluated"]
     paths = (stored_result_file(folder, number) for number in numbers if isinstance(number, int))
     return {path for path in paths if path is not None}
@@ -139,7 +138,6 @@ def sealed_results(folder: Path) -> list[str]:
 def require_no_evaluation_meanwhile(
     opened: SealedSet, events: Iterable[Event], known: set[Path]
 ) -> None:
-    """Require that no evaluation has stored a result meanwhile."""
     if stored_result_files(opened.folder, events) != known:
         what = "has a new evaluation by another process."
         remedy = "Run the command again; nothing was done."
@@ -147,18 +145,15 @@ def require_no_evaluation_meanwhile(
 
 
 def was_erased(changed: Mapping[str, str | None], number: int) -> bool:
-    """Whether a change of the set has removed the stored result of an evaluation."""
     name = layout.result_file(number)
     return name in changed and changed[name] is None
 
 
 def result_digest(listed: Mapping[str, str], event: Event, path: Path) -> Fact:
-    """Return the expected digest of a stored result."""
     return listed.get(f"{layout.RESULTS}/{path.name}", event.facts.get("result"))
 
 
 def open_stored_result(opened: SealedSet, event: Event) -> StoredResult:
-    """Open the stored result that an ``evaluated`` event names."""
     charged = event.facts.get("evaluation")
     number = charged if isinstance(charged, int) else 0
     path = stored_result_file(opened.folder, number)
@@ -174,7 +169,6 @@ def open_stored_result(opened: SealedSet, event: Event) -> StoredResult:
 
 
 def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:
-    """Decrypt a stored result in memory."""
     name = f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}"
     return opened.vault.open(sealed, name, str(path))
 
@@ -206,7 +200,6 @@ def _parquet(table: pl.DataFrame) -> bytes:
 
 
 def _packed(contents: Mapping[str, bytes]) -> bytes:
-    """Pack files as one archive; equal files give equal bytes."""
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in contents.items():
@@ -229,7 +222,6 @@ EVALUATIONS, EVALUATIONS_SCHEMA = "evaluations.json", "nodulebench/stored-evalua
 def evaluations_note(
     opened: SealedSet, results: Sequence[StoredResult], audience: str
 ) -> JsonObject:
-    """Return the content of evaluations.json in a folder made from stored results."""
     return {
         "schema": EVALUATIONS_SCHEMA,
         "test_set": opened.name,
@@ -288,7 +280,6 @@ def require_not_withdrawn(events: Sequence[Event], numbers: Iterable[object]) ->
 
 
 def open_result(sealed: Path, own_key: PrivateKey, number: int) -> JsonObject:
-    """Return the stored result of an evaluation, by the number of its event in the log."""
     opened = open_sealed(sealed, own_key, "inspect")
     path, gone = stored_result_file(sealed, number), withdrawn_since(opened.events, number)
     if path is None and gone:

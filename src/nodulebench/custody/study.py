@@ -135,7 +135,6 @@ def _in_turn(name: str) -> list[tuple[int, str]]:
 
 
 def study_of(results: Sequence[StoredResult], names: Mapping[str, str] | None = None) -> Study:
-    """Combine several stored results into one study."""
     named = names or {}
     parts = [_named(result, named) for result in results]
     documents = [part.evaluated.document for part in parts]
@@ -163,7 +162,6 @@ def study_of(results: Sequence[StoredResult], names: Mapping[str, str] | None = 
 def compared(
     study: Study, choice: ComparisonChoice
 ) -> tuple[AlgorithmComparison, ComparisonDocument]:
-    """Compare the algorithms of a study with one of them; also return comparison.json."""
     evaluated = study.evaluated
     comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
     return comparison, comparison_document(comparison, evaluated)
@@ -222,7 +220,6 @@ def renamed_document(document: Document, new: str) -> Document:
 
 
 def joined(documents: Sequence[Document]) -> Document:
-    """Join the documents of several algorithms that were evaluated in the same way."""
     return replace(
         documents[0],
         algorithms=tuple(algorithm for document in documents for algorithm in document.algorithms),
@@ -243,7 +240,6 @@ def _plan(plans: Sequence[PlanSummary]) -> PlanSummary | None:
 
 
 def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return failed if any failed, and passed if all passed."""
     if "failed" in verdicts:
         return "failed"
     return "undecided" if "undecided" in verdicts else "passed"

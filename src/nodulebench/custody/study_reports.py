@@ -97,7 +97,6 @@ def developers_report(
     *,
     is_compared: bool,
 ) -> list[Path]:
-    """Write the folder for a developer, at the level of the policy."""
     choice = replace(choice, algorithm=None)
     if reuse.feedback in ("verdict", "rounded"):
         return _write_feedback(results[0].about["disclosed"], choice, note, out)
@@ -155,7 +154,6 @@ def _of_many(
 
 
 def _with_printed(document: Document, shown: Document) -> Document:
-    """Return the document with the comparisons of another, rounded as in reports."""
     content = document.to_json()
     content["comparisons"] = as_printed(shown.to_json()["comparisons"])
     return read_evaluation(content, "comparison")
@@ -179,7 +177,6 @@ def _disclosed(result: StoredResult, own: str, reuse: Reuse) -> Document:
 
 
 def _hidden(algorithm: AlgorithmSummary) -> AlgorithmSummary:
-    """Return another developer's algorithm without facts that could identify it."""
     facts = {name: fact for name, fact in algorithm.facts.items() if name in SHOWN_FACTS}
     return replace(algorithm, digest="", facts=facts, notices=())
 
@@ -196,7 +193,6 @@ def _use(result: StoredResult) -> IntendedUse:
 def _write_feedback(
     answer: Mapping[str, object], choice: ReportChoice, note: Mapping[str, object], out: Path
 ) -> list[Path]:
-    """Write the feedback as it was sent, and as a page."""
     from nodulebench.report.excerpts import feedback_page
     from nodulebench.report.verdict import Issued
 
@@ -227,7 +223,6 @@ class StudyOptions:
 def compare_stored(
     options: StudyOptions, choice: ComparisonChoice, out: Path | None = None
 ) -> tuple[AlgorithmComparison, list[Path]]:
-    """Compare stored results; with ``out``, return the files of the laboratory's report."""
     opened = _opened(options, out)
     chosen = chosen_evaluations(opened.events, options.evaluations)
     results = _recorded(opened, chosen, "compared", {"baseline": choice.baseline})

@@ -100,7 +100,6 @@ def submission_digest(marks: Path) -> str:
 
 
 def _digest_of_run(folder: Path) -> str:
-    """Return the digest of a submission that ``run`` wrote; it does not depend on timings."""
     named = ("algorithm", "marks", "mark_slices")
     files = [file for file in sorted(folder.iterdir()) if file.name.partition(".")[0] in named]
     lines = [f"{file.name} {file_digest(file)}" for file in files]
@@ -196,8 +195,6 @@ def _named_in_rows(copy: Path) -> pl.DataFrame | None:
 
 
 def _as_sent(error: InputError, copy: Path, sent: Path) -> InputError:
-    """Return the same error with the path of the original submission."""
-
     def as_sent(text: str) -> str:
         return text.replace(str(copy), str(sent)).replace(shown(str(copy)), shown(str(sent)))
 

@@ -217,7 +217,6 @@ def _tables(opened: SealedSet, files: Path, ids: Sequence[str]) -> Iterator[str]
 
 
 def _check(opened: SealedSet, files: Path) -> Reference:
-    """Write the manifest of the tables again; return the remaining reference."""
     names = [name for name in opened.secret_names if "/" not in name and name.endswith(".parquet")]
     plain = {name: _staged_plain(opened, files, name) for name in names}
     manifest: JsonObject = parse_json(opened.plain(MANIFEST), Path(MANIFEST))
@@ -238,7 +237,6 @@ def _staged_plain(opened: SealedSet, files: Path, name: str) -> bytes:
 
 
 def _descriptions(opened: SealedSet, files: Path, reference: Reference, ids: Sequence[str]) -> None:
-    """Write the plain descriptions of the set again, without the cases."""
     for name in (layout.RUN_CASES, f"{layout.PAYLOAD}/{layout.IMAGE_LIST}"):
         path = opened.folder / name
         if path.is_file():
@@ -254,7 +252,6 @@ def _descriptions(opened: SealedSet, files: Path, reference: Reference, ids: Seq
 
 
 def _datasheet(opened: SealedSet, reference: Reference) -> Datasheet:
-    """Return the datasheet with new computed answers; all others are unchanged."""
     before: JsonObject = read_json(opened.folder / "datasheet.json")["answers"]
     earlier = {question.name: before.get(question.name, {}) for question in QUESTIONS}
     stated = {

@@ -179,7 +179,6 @@ def cases_without_marks(reference: Reference, submission: Submission) -> tuple[N
 
 
 def failed_runs(submission: Submission) -> tuple[Notice, ...]:
-    """The number of runs without a result or with a doubtful one, from the submission's table."""
     if submission.runs is None:
         return ()
     state, count = submission.runs["state"], submission.runs.height
@@ -246,7 +245,6 @@ def threshold_notices(submission: Submission, protocol: TestProtocol) -> tuple[N
 
 
 def checked_reference(reference: Reference) -> Reference:
-    """The test set, if its tables conform to their schemas."""
     cases, nodules = reference.cases, reference.nodules
     source = f"reference '{reference.name}'"
     if not CASES.is_sound(cases) or cases["case_id"].is_duplicated().any():

@@ -51,7 +51,6 @@ def golden_cases(kit: str) -> list[JsonObject]:
 
 
 def write_point_case(case: JsonObject, folder: Path) -> list[Path]:
-    """Write the four input files of a point case, in the order of a scorer's arguments."""
     header = "seriesuid,coordX,coordY,coordZ,"
     contents = {
         "annotations.csv": _csv(header + "diameter_mm", case["nodules"]),

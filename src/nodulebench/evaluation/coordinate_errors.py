@@ -90,7 +90,6 @@ def _hits(
 def _coordinate_errors(
     cohort: LabelledCohort, case: IntArray, xyz: FloatArray
 ) -> Iterator[tuple[str, FloatArray]]:
-    """The marks as they would be without each coordinate error."""
     for error, (order, factor) in _TURNS.items():
         yield error, xyz[:, order] * np.array(factor)
     known = geometries(cohort.reference.cases)

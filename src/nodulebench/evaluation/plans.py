@@ -167,7 +167,6 @@ def write_plan(plan: TestPlan, path: Path) -> None:
 
 
 def read_plan(path: Path) -> TestPlan:
-    """A frozen plan from its file."""
     remedy = "Give a file that 'nodulebench test-plan freeze' wrote."
     content = with_schema(read_json(path), SCHEMA, path, remedy)
     del content["schema"]
@@ -276,7 +275,6 @@ def by_family(outcomes: Sequence[CriterionSummary], level: float) -> Iterator[Cr
 
 
 def _p_value(outcome: CriterionSummary, alpha: float) -> float:
-    """The P value of a criterion; if it has none, the largest possible one."""
     if not outcome.met:
         return 1.0 if outcome.p_value is None else outcome.p_value
     if (outcome.bound, outcome.comparison) not in DEMANDS:

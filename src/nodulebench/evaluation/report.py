@@ -135,7 +135,6 @@ def write_report(
 def read_excerpt(
     folder: Path, audience: Audience, translate: Translator, *, name: str, rule: str
 ) -> Excerpt:
-    """Curve and errors of the only algorithm of a folder that ``evaluate`` wrote."""
     document = read_document(folder)
     _require_unchanged(folder)
     curves, attachments = read_parquet(folder / CURVE_FILE), read_attachments(folder)

@@ -218,7 +218,7 @@ def verify_folder(
     originals: Originals | None = None,
     is_recomputed: bool = True,
 ) -> Verification:
-    """Check a folder's files and signature, and recompute its numbers where it is an evaluation.
+    """Check files and signature, and recompute numbers where it is an evaluation.
 
     ``originals`` are the files from which the evaluation was made: the numbers are then recomputed
     from them, too.

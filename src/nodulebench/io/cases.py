@@ -120,7 +120,6 @@ IMAGE_SUFFIXES = (".nii.gz", ".nii", ".mhd", ".mha", ".nrrd", ".dcm")
 
 
 def algorithm_name(path: Path) -> str:
-    """The name of an algorithm: its folder's name, or its file's without endings."""
     if path.is_dir():
         return path.resolve().name
     return path.name.removesuffix(".gz").rsplit(".", 1)[0]
@@ -136,7 +135,6 @@ def case_of_image(image: str) -> str:
 
 
 def file_of_case(case_id: str, suffix: str) -> str:
-    """The name of a case's own file."""
     if not case_id or case_id in (".", "..") or set(case_id) & set("/\\\0"):
         raise InputError.at(
             f"case '{case_id}'",

@@ -80,7 +80,6 @@ def is_alive(named: str) -> bool:
 
 
 def _began(pid: int) -> int:
-    """When a process began, in ticks of the kernel; 0 if it does not exist."""
     try:
         stat_line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

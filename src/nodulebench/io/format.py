@@ -53,7 +53,6 @@ class FileProbe:
     know it."""
 
     def lacks(self, *names: str) -> str:
-        """Which of these names are missing, as text; empty if none."""
         held = spelt(sorted(self.names), names) if self.kind == "csv" else self.names
         missing = [f"'{name}'" for name in names if name not in held]
         kinds = {"folder": "file", "json": "key"}
@@ -67,7 +66,6 @@ class FileProbe:
 
 
 def probe_file(source: Path | CsvFile) -> FileProbe:
-    """Recognise the kind of a file or folder from its first bytes."""
     file = CsvFile.of(source)
     path = file.path
     if path.is_dir():
@@ -94,7 +92,6 @@ def probe_file(source: Path | CsvFile) -> FileProbe:
 
 
 def _keys(document: object) -> frozenset[str]:
-    """The keys of an object, or of the first object in a list."""
     if isinstance(document, list) and document:
         document = document[0]
     return frozenset(document) if isinstance(document, dict) else frozenset()

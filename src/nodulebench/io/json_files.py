@@ -21,14 +21,12 @@ class _ConstantError(ValueError):
 
 
 def read_json(path: Path) -> JsonValue:
-    """The value that a JSON file holds (also gzipped)."""
     with open_bytes(path) as file:
         content = file.read(_MOST_BYTES + 1)
     return parse_json(content, path)
 
 
 def parse_json(content: bytes, path: Path) -> JsonValue:
-    """The value that the bytes of a JSON file hold; see ``read_json``."""
     if len(content) > _MOST_BYTES:
         raise InputError.at(
             path, f"is larger than {_MOST_BYTES >> 30} GB.", "Write one file per case."
@@ -59,7 +57,6 @@ def parse_json(content: bytes, path: Path) -> JsonValue:
 
 
 def with_schema(content: object, schema: str, path: Path, remedy: str = "") -> JsonObject:
-    """The content of a document, which must be an object of this schema."""
     found = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(content, dict) or found != schema:
         raise InputError.at(path, f"has the schema '{found}', not '{schema}'.", remedy)
@@ -67,7 +64,6 @@ def with_schema(content: object, schema: str, path: Path, remedy: str = "") -> J
 
 
 def write_json(value: object, path: Path) -> None:
-    """Write a value as JSON text, whole or not at all."""
     with staged_file(path) as stage:
         stage.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
@@ -99,7 +95,6 @@ def numbers(value: object, count: int, where: str, problems: Problems) -> list[f
 def position_numbers(
     value: object, count: int, where: str, problems: Problems
 ) -> list[float] | None:
-    """A JSON list of ``count`` positions or sizes in a patient, mm."""
     mm = numbers(value, count, where, problems)
     if mm is not None and max(map(abs, mm)) > FARTHEST_MM:
         farthest = max(mm, key=abs)
@@ -109,7 +104,6 @@ def position_numbers(
 
 
 def number(value: object, where: str, problems: Problems) -> float | None:
-    """A finite JSON number; anything else becomes a problem."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         problems.add(where, f"is {kind_of(value)}, not a number.")
         return None
@@ -124,7 +118,6 @@ def number(value: object, where: str, problems: Problems) -> float | None:
 
 
 def kind_of(value: object) -> str:
-    """The kind of a JSON value, in JSON's own terms."""
     if isinstance(value, str):
         return f"the text '{value[:40]}'"
     kinds = {dict: "an object", list: "a list", bool: "true or false", type(None): "null"}

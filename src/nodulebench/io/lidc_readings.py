@@ -96,7 +96,6 @@ def pixel_readings(
 
 
 def _places(series: list[str], cases: pl.DataFrame) -> tuple[list[Geometry], int]:
-    """The geometry of each series, and the number of series without an origin."""
     axes = ("x", "y", "z")
     known = cases.join(pl.DataFrame({"case_id": series}), on="case_id", how="semi")
     spacing, origin = ([f"{what}_{axis}_mm" for axis in axes] for what in ("spacing", "origin"))

@@ -239,7 +239,6 @@ class _Reader:
         return PixelOutline(z_mm, inclusion == "FALSE", points[0::2], points[1::2])
 
     def _points(self, element: ElementTree.Element, where: str) -> "array[int]":
-        """x, y, x, y, ... of a roi or a non-nodule."""
         texts: list[str] = []
         for child in element:
             if child.tag in (f"{self.space}edgeMap", f"{self.space}locus"):

@@ -39,7 +39,6 @@ def holds_findings(folder: Path) -> bool:
 
 
 def read_findings(folder: Path, cases: pl.DataFrame | None = None) -> Readings:
-    """Read readings from a folder; ``cases`` replaces the folder's own table."""
     needed = [name for name in _TABLES if name != "cases" or cases is None]
     *own, sessions, findings, slices = map_collecting_problems(needed, partial(_read, folder))
     listed = own[0] if cases is None else cases
@@ -49,7 +48,6 @@ def read_findings(folder: Path, cases: pl.DataFrame | None = None) -> Readings:
 
 
 def write_findings(readings: Readings, folder: Path) -> None:
-    """Write readings as four Parquet tables, all or none."""
     with staged_folder(folder, last="findings.parquet") as stage:
         tables = (readings.cases, readings.sessions, readings.findings, readings.slices)
         for name, table in zip(_TABLES, tables, strict=True):

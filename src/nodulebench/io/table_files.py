@@ -22,7 +22,6 @@ LARGEST_ARRAY_BYTES = 1 << 30
 
 
 def read_table(source: Path | CsvFile, schema: TableSchema) -> pl.DataFrame:
-    """Read a table and check it against its schema."""
     file = CsvFile.of(source)
     path = file.path
     if path.suffix == ".parquet":
@@ -40,7 +39,6 @@ def read_table(source: Path | CsvFile, schema: TableSchema) -> pl.DataFrame:
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table as Parquet or CSV by its file name, whole or not at all."""
     if path.suffix != ".parquet":
         write_csv(table, path)
         return
@@ -129,7 +127,6 @@ def require_no_parquet(path: Path) -> None:
 
 
 def _is_parquet(path: Path) -> bool:
-    """Whether a file is Parquet by its name, its start or its end; polars checks the end."""
     with path.open("rb") as file:
         start = file.read(4)
         file.seek(max(0, file.seek(0, SEEK_END) - 4))

@@ -91,7 +91,6 @@ def _wrong_signature(
 
 
 def _signature_of(checkpoint: Checkpoint) -> bytes | None:
-    """The signature, or None."""
     is_whole = checkpoint.signed is not None and bool(checkpoint.code)
     return _from_hex(checkpoint.code) if is_whole else None
 

@@ -65,7 +65,6 @@ class View(Generic[E]):
         return self.digests[-1] if self.digests else self.log.root
 
     def events(self, label: str) -> list[E]:
-        """The events under a label, first to last."""
         return [self._event(number) for number in self.labels.get(label, ())]
 
     def _event(self, number: int) -> E:
@@ -97,7 +96,6 @@ class IndexedLog(Generic[E]):
         return self.log.read()
 
     def view(self, known: View[E] | None = None) -> View[E]:
-        """Return the current state of the log."""
         if known is not None and known.digests:
             later = self._after(known.digests, known.labels, known.read)
             if later is not None:

@@ -123,7 +123,6 @@ class FolderStore:
         return sorted(number for number in numbers if number is not None)
 
     def _in_turn(self, first: int) -> Iterator[Stored]:
-        """The events from a number on until one is missing."""
         for number in count(first):
             stored = self.read_event(number)
             if stored is None:
@@ -132,7 +131,6 @@ class FolderStore:
 
 
 def _number(path: Path) -> int | None:
-    """The number of an event's file; None if it is not such a file."""
     if not _EVENT.fullmatch(path.name):
         return None
     number = int(path.stem)
@@ -164,7 +162,6 @@ class Link:
 
 
 def chain_problems(links: Iterable[Link], start: str, before: str, first: int = 1) -> list[Problem]:
-    """Missing, moved and changed events of a log."""
     problems = Problems()
     previous: str | None = start
     expected = first
@@ -203,7 +200,6 @@ def date_problems(links: Iterable[Link]) -> list[Problem]:
 
 
 def cut_off(events: int, digest: str, links: Sequence[Link], where: str) -> list[Problem]:
-    """Check that a log still contains what a head or checkpoint states."""
     last = max((link.place for link in links), default=0)
     if last < events:
         what = f"says that the log has {events} events, but it ends with {last}: it was cut off."
@@ -254,11 +250,9 @@ class EventLog(Generic[E]):
     """Smallest number of events of a log with a head."""
 
     def parse(self, content: bytes) -> E | None:
-        """The event in some bytes; None if they are not what would be written."""
         return parsed(self.kind, content)
 
     def check(self) -> LogCheck[E]:
-        """Read all events and collect all problems."""
         # read the head before the events: a log that grew since is longer than its head
         head = self.store.read_head()
         read = [(stored, self.parse(stored.content)) for stored in self.store.read()]
@@ -269,7 +263,6 @@ class EventLog(Generic[E]):
         return LogCheck(events, links, problems, date_problems(links))
 
     def read(self) -> list[E]:
-        """Read all events."""
         result = self.check()
         raise_problems(result.problems)
         return result.events
@@ -305,7 +298,6 @@ class EventLog(Generic[E]):
         return InputError.at(self.store.where(), "belongs to a log that is too busy to write to.")
 
     def append_event(self, event: E) -> bool:
-        """Store an event; False if another writer took its number."""
         content = event.to_bytes()
         again = self.parse(content)
         if again is None or again.digest != event.digest:
@@ -319,7 +311,6 @@ class EventLog(Generic[E]):
         return self.store.append(event.number, content)
 
     def write_head(self, events: Sequence[E], person: str) -> None:
-        """Write the head of a log that ends with the last of these events."""
         digest = events[-1].digest if events else self.root
         self._write_head(len(events), digest, person)
 
@@ -331,13 +322,11 @@ class EventLog(Generic[E]):
         self.store.write_head(head.to_bytes())
 
     def checkpoint(self, events: Sequence[E], at: datetime) -> Checkpoint:
-        """Make a checkpoint of a log that ends with the last of these events."""
         return Checkpoint(root=self.root, events=len(events), digest=events[-1].digest, at=at)
 
     def checkpoint_problems(
         self, content: bytes, links: Sequence[Link], where: str
     ) -> list[Problem]:
-        """Check that the log still contains what it held at a checkpoint."""
         checkpoint = parsed(Checkpoint, content)
         if checkpoint is None:
             return [Problem(where, "is not a checkpoint, or was changed.")]
@@ -346,7 +335,6 @@ class EventLog(Generic[E]):
         return cut_off(checkpoint.events, checkpoint.digest, links, where)
 
     def link(self, stored: Stored, event: E | None) -> Link:
-        """The link of an event; ``event`` is None if it cannot be read."""
         if event is None:
             what = "was changed: NoduleBench did not write it like this."
             return Link(stored.where, stored.number, stored.number, "", None, what)

@@ -110,5 +110,4 @@ class PersonSigner:
 
 
 def _number(content: bytes) -> int:
-    """The number of an event, or 0."""
     return int(json.loads(content).get("number", 0))

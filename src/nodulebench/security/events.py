@@ -84,7 +84,6 @@ class LogEvent(Record):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the bytes of the event."""
         return bytes_digest(self.to_bytes())
 
 

@@ -124,7 +124,6 @@ def read_public_key(path: Path) -> PublicKey:
 
 
 def is_person_key(path: Path) -> bool:
-    """Whether a file is an OpenSSH private key."""
     try:
         with path.open("rb") as file:
             return file.read(len(_OPENSSH)) == _OPENSSH

@@ -162,13 +162,11 @@ def check_signature(folder: Path, public_key: Path | None = None) -> Signature |
 
 
 def signing_key(path: Path, passphrase: str = "") -> PrivateKey:
-    """Read a private key, PEM or OpenSSH."""
     key = _private_key(path, passphrase)
     return PrivateKey(PublicKey(key.public_key().public_bytes_raw()), key)
 
 
 def is_signature_of(content: bytes, signature: bytes, public_key: Path) -> bool:
-    """Whether a raw signature of ``content`` was made with the private key of this public key."""
     key = _public_key(public_key)
     from cryptography.exceptions import InvalidSignature
 
@@ -267,7 +265,6 @@ def signature_code(content: bytes, key: PrivateKey) -> str:
 
 
 def is_code_of(code: str, content: bytes, key: PublicKey) -> bool:
-    """Whether a code is exactly the signature of ``content`` by this key."""
     try:
         blob = base64.b64decode(code.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):

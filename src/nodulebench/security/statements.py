@@ -34,17 +34,14 @@ class Signed:
 
 
 def signed_statement(kind: StatementKind, statement: JsonObject, key: PrivateKey) -> JsonObject:
-    """The statement with the key and signature of its issuer."""
     return {kind: statement, **_signature(canonical(statement), key)}
 
 
 def signed_print(content: bytes, key: PrivateKey) -> bytes:
-    """The PDF with the key and signature of its issuer."""
     return content + LAST_LINE + canonical(_signature(content, key))
 
 
 def read_signed(content: bytes, source: str) -> Signed:
-    """Read a signed statement and check its signature."""
     if content.startswith(PDF):
         before, last, after = content.rpartition(LAST_LINE)
         if not last:

@@ -56,7 +56,6 @@ class Vault:
     """Returns the compartment of a name."""
 
     def data_key(self, compartment: str) -> bytes:
-        """The data key of a compartment."""
         if compartment not in self.keys:
             raise InputError.at(
                 "vault",
@@ -76,7 +75,6 @@ class Vault:
         return b"".join(self._sealed_parts(parts, name))
 
     def open(self, sealed: bytes, name: str, where: str) -> bytes:
-        """Decrypt bytes."""
         from cryptography.exceptions import InvalidTag
 
         start = len(_MAGIC) + _SALT_BYTES + _PREFIX_BYTES
@@ -142,7 +140,6 @@ def _nonce(prefix: bytes, number: int, is_last: bool) -> bytes:
 
 
 def new_vault(compartments: Iterable[str], compartment_of: Callable[[str], str]) -> Vault:
-    """Make a new vault with new random keys, every compartment open."""
     keys = {name: secrets.token_bytes(32) for name in compartments}
     return Vault(secrets.token_hex(16), keys, compartment_of)
 
@@ -203,7 +200,6 @@ def holders_of(header: Any, where: str) -> list[Holder]:
 def open_vault(
     header: Any, key: PrivateKey, where: str, compartment_of: Callable[[str], str]
 ) -> Vault:
-    """Open the compartments of a vault that a key opens."""
     holders = holders_of(header, where)
     place = next((at for at, holder in enumerate(holders) if holder.key == key.public), None)
     if place is None:
@@ -229,7 +225,6 @@ def open_vault(
 
 
 def encrypted_for(content: bytes, *keys: PublicKey) -> bytes:
-    """Encrypt content so that only the owners of these keys can read it."""
     with needs("keys", "keys of people"):
         import pyrage
     owners = [pyrage.ssh.Recipient.from_str(key.line) for key in keys]
@@ -237,7 +232,6 @@ def encrypted_for(content: bytes, *keys: PublicKey) -> bytes:
 
 
 def decrypted_by(sealed: bytes, key: PrivateKey, where: str, remedy: str = "") -> bytes:
-    """Decrypt content for the owner of a key."""
     with needs("keys", "keys of people"):
         import pyrage
     try:

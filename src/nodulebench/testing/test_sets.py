@@ -134,7 +134,6 @@ def with_tables(held: Held, change: Callable[[pl.DataFrame], pl.DataFrame]) -> H
 
 
 def repeated(test_set: TestSet, times: Sequence[int]) -> TestSet:
-    """Every case as often as requested, each copy with its own name."""
     names = test_set[0].cases["case_id"].to_list()
     copies = pl.DataFrame(
         {

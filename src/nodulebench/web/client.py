@@ -293,7 +293,6 @@ class Client:
 
 
 def _refusal(error: HTTPError) -> str:
-    """The message in an error response."""
     try:
         answer = json.loads(error.read())
     except ValueError:

@@ -70,7 +70,6 @@ def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], 
 
 
 def is_signed(folder: Path) -> bool:
-    """Whether a folder has a signature, which comparing would remove."""
     return (folder / SIGNATURE).exists()
 
 

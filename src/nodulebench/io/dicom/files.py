@@ -27,7 +27,6 @@ IMAGE_KEYWORDS = tuple(_PLACED_AND_NAMED_BY.split())
 
 
 def is_dicom(path: Path) -> bool:
-    """Whether a file starts like a DICOM file."""
     try:
         with path.open("rb") as file:
             return file.read(PREAMBLE_BYTES + 4)[PREAMBLE_BYTES:] == b"DICM"
@@ -36,12 +35,10 @@ def is_dicom(path: Path) -> bool:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The file itself, or all files in a folder and its subfolders, sorted."""
     return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
 def dicom_files(path: Path) -> list[Path]:
-    """The file itself, or all DICOM files in a folder and its subfolders, sorted."""
     return [file for file in files_of(path) if is_dicom(file)] if path.is_dir() else [path]
 
 
@@ -56,7 +53,6 @@ def read_header(path: Path) -> "Dataset":
 
 
 def read_object(path: Path) -> "Dataset":
-    """A whole DICOM file, every element decoded."""
     return _read(path, stop_before_pixels=False)
 
 
@@ -226,7 +222,6 @@ def number_of(data: "Dataset | None", keyword: str) -> float | None:
 
 
 def items_of(data: "Dataset | None", keyword: str) -> list["Dataset"]:
-    """The items of a sequence; empty if it is missing or something else."""
     from pydicom.sequence import Sequence
 
     value = None if data is None else data.get(keyword)
@@ -234,7 +229,6 @@ def items_of(data: "Dataset | None", keyword: str) -> list["Dataset"]:
 
 
 def item_of(data: "Dataset | None", keyword: str) -> "Dataset | None":
-    """The first item of a sequence, or None."""
     return next(iter(items_of(data, keyword)), None)
 
 

@@ -101,7 +101,6 @@ class CaseMatcher:
         return geometries(self.table) | own
 
     def listed(self, case_ids: Iterable[str]) -> pl.DataFrame:
-        """The rows of CASES of these cases, as far as they are known."""
         rows = {self.case_id(uid): case_row(series) for uid, series in self.images.items()}
         wanted = pl.DataFrame({"case_id": list(dict.fromkeys(case_ids))}, {"case_id": pl.String})
         known = CASES.empty() if self.table is None else without_images(self.table)
@@ -144,7 +143,6 @@ _CONVENTIONS = {concept.key: labels for labels, concept in OUTLINES.items()}
 def submission_of_reports(
     path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Submission:
-    """Make a submission from the reports of one algorithm."""
     observers = list(dict.fromkeys(report.observer for report in reports if report.observer))
     if len(observers) > 1:
         raise InputError.at(
@@ -179,7 +177,6 @@ def submission_of_reports(
 def reference_of_reports(
     path: Path, reports: Sequence[Report], at_hand: CaseMatcher, notices: Iterable[Notice] = ()
 ) -> Reference:
-    """Make a reference from reported nodules; its cases are those given, else those reported."""
     labels = submission_of_reports(path, reports, at_hand, notices)
     reported = [at_hand.case_id(report.series_uid) for report in reports]
     cases = at_hand.listed(reported) if at_hand.table is None else at_hand.table
@@ -248,7 +245,6 @@ def _table(schema: TableSchema, rows: list[JsonObject]) -> pl.DataFrame:
 def _named(
     reports: Sequence[Report], at_hand: CaseMatcher
 ) -> list[tuple[str, str, ReportedFinding]]:
-    """Case, id and finding; ids that repeat in a case become the reporter and a number."""
     reported = [
         (at_hand.case_id(report.series_of(finding)), report, finding)
         for report in reports
@@ -443,7 +439,6 @@ def drawn_by_owner(
 def drawn_by_session(
     readings: Readings,
 ) -> dict[tuple[str, str], dict[str, list[DrawnOutline]]]:
-    """The outlines of every reader in a case: (case, reader) -> finding -> outlines."""
     drawn = drawn_by_owner(readings.slices, "finding_id")
     outlines: dict[tuple[str, str], dict[str, list[DrawnOutline]]] = {}
     columns = readings.findings.select("case_id", "finding_id", "reader_id")

@@ -115,7 +115,6 @@ _CONSTANTS = {
 
 
 def base_dataset(header: SeriesHeader, voxel_counts: tuple[int, int]) -> "Dataset":
-    """The elements that all slices of a series share, as a pydicom dataset."""
     with needs("images", "DICOM"):
         import pydicom
     data = pydicom.Dataset()

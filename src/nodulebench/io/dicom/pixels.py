@@ -174,7 +174,6 @@ def _require_same_size(header: SliceHeader, data: "Dataset") -> None:
 
 
 def _frame_head(data: "Dataset", header: SliceHeader) -> bytes:
-    """The first bytes of the frame itself, where a decoder begins, after any offset table."""
     from pydicom.encaps import get_frame
 
     frames = header.pixels.frames

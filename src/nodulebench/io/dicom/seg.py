@@ -110,7 +110,6 @@ class _Frame:
     """The segment that it shows; 0 if pixel values are the segments."""
 
     def world(self, pixels: FloatArray) -> FloatArray:
-        """Millimetres of columns and rows; pixel centres are whole numbers."""
         return self.origin_mm + pixels[:, :1] * self.across_mm + pixels[:, 1:] * self.down_mm
 
 

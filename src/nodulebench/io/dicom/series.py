@@ -116,19 +116,16 @@ class Series:
 
     @property
     def geometry(self) -> Geometry:
-        """The grid of a series that must have one."""
         if self.grid is None:
             raise InputError.at(f"series {self.name}", "has no position in the patient.")
         return self.grid
 
     @property
     def frame_of_reference(self) -> str:
-        """The coordinate system of positions in this series."""
         return self.slices[0].frame_of_reference
 
     @cached_property
     def number_of(self) -> dict[tuple[str, int], int]:
-        """SOP Instance UID and frame (from 0) -> index of the slice."""
         return {(slice_.sop_uid, slice_.frame): k for k, slice_ in enumerate(self.slices)}
 
     def world_of(self, number: int, pixels: FloatArray) -> FloatArray:
@@ -221,7 +218,6 @@ def is_localizer(header: SliceHeader) -> bool:
 
 
 def in_order(slices: Sequence[SliceHeader]) -> tuple[SliceHeader, ...]:
-    """Slices by their position along the normal, or by number if they have no position."""
     places = Series(tuple(slices)).places_mm
     if places is None:
         return tuple(sorted(slices, key=_by_number))
@@ -433,7 +429,6 @@ def _shift_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Pr
 
 
 def _names(series: Series, at: int) -> str:
-    """The file names of two neighbouring slices, or their frame numbers in one file."""
     pair = series.slices[at : at + 2]
     if len({slice_.path for slice_ in pair}) == 1:
         return f"frames {' and '.join(str(slice_.frame + 1) for slice_ in pair)}"

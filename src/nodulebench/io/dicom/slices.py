@@ -172,7 +172,6 @@ def _is_packed(file: BinaryIO) -> bool:
 
 
 def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
-    """Why a file is not DICOM; None if it may be DICOM."""
     head = file.read(_PREAMBLE + 4)
     file.seek(0)
     if head[_PREAMBLE:] == b"DICM":
@@ -282,7 +281,6 @@ def _pixel_layout(data: "FileDataset", path: Path, file: BinaryIO) -> PixelLayou
 
 
 def _pixel_element(file: BinaryIO, *, is_explicit: bool) -> tuple[int, int]:
-    """First byte and length of the pixels; the parser has stopped before their element."""
     place = file.tell()
     head = file.read(12)
     if head[:4] != _PIXEL_TAG:

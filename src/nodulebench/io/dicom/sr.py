@@ -232,7 +232,6 @@ def _content(observer: "ObservationContext", groups: "list[Group]") -> "Dataset"
 def _groups(
     finding: _Finding, series: Series, words: tuple[str, ...], used: set[int]
 ) -> "list[Group]":
-    """The measurement groups of a finding; the indices of its images are added to ``used``."""
     from highdicom import sr
 
     tracking = {"uid": uid_from("finding", *words), "identifier": finding.finding_id}
@@ -471,7 +470,6 @@ def _finding(
 
 
 def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
-    """The regions of a group, or the ends of its rulers if it has none."""
     purpose = next((item.code for item in group.named(codes.PURPOSE)), "")
     segments = [item for concept in codes.SEGMENT_NAMES for item in group.named(concept)]
     for item in segments:

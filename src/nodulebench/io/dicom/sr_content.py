@@ -51,7 +51,6 @@ class Item:
         return [child for child in self.children if child.kind in kinds]
 
     def text_of(self, concept: Concept) -> str:
-        """The text, name or UID of a child with a concept; empty if there is none."""
         for child in self.named(concept):
             for keyword in ("TextValue", "PersonName", "UID"):
                 text = text_of(child.data, keyword).strip()
@@ -84,7 +83,6 @@ def code_key(data: "Dataset | None", keyword: str) -> str:
 
 
 def content_tree(report: "Dataset", name: str) -> Item:
-    """Parse the tree of a report."""
     if not items_of(report, "ContentSequence"):
         raise InputError.at(name, "has no content: its tree is empty.", "Export the report again.")
     by_path: dict[tuple[int, ...], Item] = {}
@@ -124,7 +122,6 @@ def _item(
 
 
 def descendants(item: Item) -> Iterator[Item]:
-    """Yield all items below one, each once, in the order of the tree."""
     seen = {id(item)}
     waiting = list(reversed(item.children))
     while waiting:
@@ -191,7 +188,6 @@ class Surroundings:
 
 
 def region(item: Item, purpose: str, around: Surroundings) -> Region:
-    """A SCOORD or SCOORD3D item as a region."""
     graphic = text_of(item.data, "GraphicType")
     given = _numbers(item, graphic)
     series_uid, diameter = "", None
@@ -220,7 +216,6 @@ def region(item: Item, purpose: str, around: Surroundings) -> Region:
 
 
 def _numbers(item: Item, graphic: str) -> FloatArray:
-    """The coordinates of an item, one row per point."""
     width = 2 if item.kind == "SCOORD" else 3
     values = floats_of(item.data, "GraphicData") or ()
     least = _POINTS_NEEDED.get(graphic, 1)

@@ -26,7 +26,6 @@ def ct_series_of(reports: Iterable["Dataset"]) -> set[str]:
 
 
 def surroundings(name: str, data: "Dataset", at_hand: CaseMatcher) -> tuple[str, Surroundings]:
-    """The series of a report, and its known images."""
     evidence = referenced_series(data)
     about = [uid for uid, images in evidence.items() if not CT_CLASSES.isdisjoint(images.values())]
     if not about:
@@ -40,7 +39,6 @@ def surroundings(name: str, data: "Dataset", at_hand: CaseMatcher) -> tuple[str,
 
 
 def observer_of(tree: Item) -> str:
-    """The observer: a person's name, else a device's."""
     return (
         tree.text_of(codes.PERSON_NAME).rstrip("^ ")
         or tree.text_of(codes.DEVICE_NAME)
@@ -49,7 +47,6 @@ def observer_of(tree: Item) -> str:
 
 
 def numbers_of(item: Item) -> dict[str, float]:
-    """The numbers of an item, in our columns and units."""
     values = {}
     for child in item.of_kind("NUM"):
         column = codes.NUMBERS.get(child.name)
@@ -79,7 +76,6 @@ def measured_number(measured: "Dataset") -> float:
 
 
 def stated_type(item: Item) -> dict[str, str | int]:
-    """The coded values of an item: type, density, category, characteristics."""
     labels: dict[str, str | int] = {}
     for child in item.of_kind("CODE"):
         if child.name == codes.CATEGORY.key:

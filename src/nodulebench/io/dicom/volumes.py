@@ -28,7 +28,6 @@ from nodulebench.io.dicom.slices import SliceHeader
 
 
 def read_series(folder: Path, series_uid: str | None = None) -> Series:
-    """Find one CT series in a folder and its subfolders and read its headers."""
     held = ct_series(folder)
     if series_uid is None and len(held) > 1:
         some = sorted(held.values(), key=lambda series: -len(series.slices))[:5]
@@ -40,7 +39,6 @@ def read_series(folder: Path, series_uid: str | None = None) -> Series:
 
 
 def read_volume(folder: Path, series_uid: str | None = None) -> Volume:
-    """Read the voxels of one CT series in a folder."""
     return series_volume(read_series(folder, series_uid), str(folder))
 
 
@@ -66,7 +64,6 @@ def series_volume(series: Series, where: str, *, allows_tilt: bool = False) -> V
 
 
 def write_volume(volume: Volume, folder: Path, header: SeriesHeader) -> None:
-    """Write one file per slice; the first is ``0001.dcm``."""
     with needs("images", "DICOM"):
         import pydicom
     stored = _stored_values(volume, folder, header)
@@ -112,7 +109,6 @@ def _stored_values(volume: Volume, folder: Path, header: SeriesHeader) -> npt.ND
 
 
 def _decimal(value: float) -> str:
-    """A number as a DICOM decimal string: the most digits that fit into sixteen characters."""
     for digits in range(16, 0, -1):
         text = f"{value + 0.0:.{digits}g}"
         if len(text) <= 16:
@@ -155,7 +151,6 @@ def read_image_series(folder: Path, wanted: Collection[str] | None = None) -> di
 
 
 def cases_of_images(folder: Path) -> pl.DataFrame:
-    """CASES with one row per CT series in a folder; the column ``images`` names its folder."""
     rows = [case_row(series) for series in read_image_series(folder).values()]
     return CASES.conform(pl.DataFrame(rows), folder.name)
 
@@ -173,7 +168,6 @@ def case_row(series: Series) -> JsonObject:
 def images_of_cases(
     cases: pl.DataFrame | None, case_ids: Iterable[str] | None = None
 ) -> dict[str, Series]:
-    """Find the series of every case with known images, by case."""
     if cases is None or IMAGES not in cases.columns:
         return {}
     wanted = None if case_ids is None else set(case_ids)

@@ -90,7 +90,6 @@ def settle(data: "Dataset", written: datetime) -> None:
 def series_of_cases(
     cases: pl.DataFrame | None, case_ids: Sequence[str], what: str
 ) -> dict[str, Series]:
-    """The image series of each of these cases."""
     described = {
         case_id: _described(series) for case_id, series in images_of_cases(cases, case_ids).items()
     }

@@ -39,12 +39,10 @@ class CaseImage:
 
 
 def read_case(path: Path, *, allows_tilt: bool = False) -> Volume:
-    """Read the CT volume of a case in any format."""
     return read_case_image(path, allows_tilt=allows_tilt).volume
 
 
 def read_case_image(path: Path, *, allows_tilt: bool = False) -> CaseImage:
-    """Read the image of a case in any format; ``allows_tilt`` as in ``series_volume``."""
     from nodulebench.io.images import metaimage, nifti
 
     if path.is_dir() or (path.is_file() and path.suffix == ".dcm"):

@@ -51,7 +51,6 @@ class Session:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Slices, rows and columns of the image."""
         if self.grid.size is None:
             what = "the size of its image is not known."
             raise InputError.at(f"case '{self.case_id}'", what, "Give size_x, size_y and size_z.")
@@ -64,7 +63,6 @@ class Session:
 
 
 def sessions_of(readings: Readings, cases: pl.DataFrame | None) -> list[Session]:
-    """Every session with the grid of its image, also sessions without findings."""
     grids = geometries(readings.cases) | geometries(cases)
     drawn = drawn_by_session(readings)
     sessions = []
@@ -81,7 +79,6 @@ def sessions_of(readings: Readings, cases: pl.DataFrame | None) -> list[Session]
 
 
 def files_ending(path: Path, endings: tuple[str, ...]) -> list[Path]:
-    """The file, or the files below a folder, with one of these endings."""
     if path.is_file():
         return [path] if path.name.lower().endswith(endings) else []
     below = (Path(file) for file in files_below(path, lambda _: None))
@@ -89,7 +86,6 @@ def files_ending(path: Path, endings: tuple[str, ...]) -> list[Path]:
 
 
 def case_and_reader(file: Path, path: Path, endings: tuple[str, ...]) -> tuple[str, str]:
-    """The case from the name of a file, the reader from that of its subfolder, else empty."""
     ending = max((suffix for suffix in endings if file.name.lower().endswith(suffix)), key=len)
     inside = file.parent != path and path.is_dir()
     return file.name[: -len(ending)], file.parent.name if inside else ""
@@ -133,7 +129,6 @@ def regions_of(voxel: IntArray, grid: Geometry, where: str) -> Iterator[Region]:
 
 
 def on_grid(voxel: IntArray, own: Geometry, grid: Geometry, where: str) -> IntArray:
-    """Convert voxels of one grid to those of another grid with the same voxels."""
     index = grid.to_index(own.to_world(voxel.astype(np.float64)))
     nearest = np.rint(index).astype(np.int64)
     if len(index) and float(np.abs(index - nearest).max()) > OFF_GRID:
@@ -217,7 +212,6 @@ def _most_bytes(grid: Geometry | None) -> int:
 def sessions_with_files(
     readings: Readings, cases: pl.DataFrame | None, stage: Path, suffix: str
 ) -> Iterator[tuple[Session, Path]]:
-    """Yield every session with its file: ``<reader>/<case>``."""
     for session in sessions_of(readings, cases):
         folder = stage / file_of_case(session.reader_id, "")
         folder.mkdir(exist_ok=True)

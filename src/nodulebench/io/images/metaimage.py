@@ -29,7 +29,6 @@ LARGEST_BYTES = 8 << 30
 
 
 def read_volume(path: Path) -> Volume:
-    """Read a MetaImage."""
     voxels, fields = _read_voxels(path)
     return _placed(path, voxels, fields)
 
@@ -120,7 +119,6 @@ def volume_files(volume: Volume, name: str, *, is_compressed: bool = True) -> di
 
 
 def _read_fields(path: Path) -> tuple[dict[str, str], int]:
-    """The header's fields, and the offset of the voxels if they are in the same file."""
     try:
         with path.open("rb") as file:
             head = file.read(_LONGEST_HEADER)

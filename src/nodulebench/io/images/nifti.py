@@ -37,7 +37,6 @@ def read_volume(path: Path) -> Volume:
 
 
 def read_labels(path: Path, most: int = LARGEST_BYTES) -> Volume:
-    """Read a label map: whole numbers on a voxel grid, at most ``most`` bytes unpacked."""
     voxels, affine = _read(path, most)
     whole = np.rint(voxels).astype(np.int32)
     if not np.array_equal(whole, voxels):
@@ -71,7 +70,6 @@ def _placed(path: Path, voxels: VoxelArray, affine: FloatArray) -> Volume:
 
 
 def write_volume(volume: Volume, path: Path) -> None:
-    """Write a NIfTI image, compressed if its name ends with ``.gz``."""
     with needs("images", "NIfTI"):
         from nibabel.nifti1 import Nifti1Image
     geometry = volume.geometry
@@ -90,7 +88,6 @@ def write_volume(volume: Volume, path: Path) -> None:
 
 
 def _voxel_bytes(path: Path, header: "Nifti1Header", most: int) -> int:
-    """The size of the voxels, bytes; anything but a CT volume in one file is rejected."""
     if header["sizeof_hdr"] != 348:
         raise InputError.at(path, "is not a NIfTI-1 image.")
     if header["magic"].item() != b"n+1":

@@ -122,7 +122,6 @@ def _relative_path(given: JsonObject) -> JsonValue:
 
 
 def _field(given: JsonObject, *names: str) -> JsonValue:
-    """A nested value; None if it does not exist."""
     value: JsonValue = given
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
@@ -130,7 +129,6 @@ def _field(given: JsonObject, *names: str) -> JsonValue:
 
 
 def _seconds(duration: object) -> float | None:
-    """A duration in seconds; None if it is missing or not in ISO 8601."""
     match = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
     if match is None or not any(match.groups()):
         return None

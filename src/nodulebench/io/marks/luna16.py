@@ -147,7 +147,6 @@ def read_named_columns(
 
 
 def read_series(source: Path | CsvFile) -> pl.Series:
-    """Read a list of series: no header, one series per line, first column."""
     file = CsvFile.of(source)
     first = file.first_line.split(",")[0]
     if first.strip('"') in ("seriesuid", "case_id"):
@@ -240,7 +239,6 @@ def null_unmeasured(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _measured(diameter: pl.Expr) -> pl.Expr:
-    """The diameter, or null where a negative number says that it was not measured."""
     return pl.when(diameter >= 0).then(diameter)
 
 

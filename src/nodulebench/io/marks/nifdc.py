@@ -159,7 +159,6 @@ def write_reference(reference: Reference, path: Path) -> None:
 
 
 def _read_rows(file: CsvFile) -> pl.DataFrame:
-    """The rows of the file with all columns of the format and their line numbers."""
     header = file.header((*_TEXT, *_NUMBERS), needed=_NEEDED)
     if not {"slice_index", "z_mm"} & set(header):
         file.header(needed=(*_NEEDED, "slice_index", "z_mm"))
@@ -195,7 +194,6 @@ def _require_contours(rows: pl.DataFrame, name: str) -> None:
 
 
 def _is_nameless(rows: pl.DataFrame, path: Path) -> bool:
-    """Whether all boxes lack the id of their mark; a mixture is rejected."""
     nameless = rows.filter(pl.col("nodule_id").is_null())
     if 0 < nameless.height < rows.height:
         raise InputError(

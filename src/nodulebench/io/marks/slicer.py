@@ -282,7 +282,6 @@ def _points(kind: str, rows: list[JsonObject]) -> list[Point]:
 
 
 def _label(row: JsonObject) -> str:
-    """A short description of a point, to be shown next to it."""
     facts = [str(row["name"])]
     facts += [row["type"].replace("_", " ")] if row["type"] else []
     facts += [] if row["diameter_mm"] is None else [f"{row['diameter_mm']:.1f} mm"]

@@ -88,7 +88,6 @@ def _read_mark_file(file: CsvFile, cases: pl.DataFrame | None) -> Submission:
 
 
 def read_declaration(file: Path, source: str) -> "AlgorithmManifest":
-    """Read and check an ``algorithm.toml``."""
     from nodulebench.core.algorithm import parse_manifest
 
     try:

@@ -60,7 +60,6 @@ LOGGED_REFUSALS = frozenset(
 
 
 def make_app(site: Site) -> FastAPI:
-    """Make the application of a site; every route passes the guard."""
     app = FastAPI(
         title="NoduleBench",
         version=__version__,

@@ -101,7 +101,6 @@ def restore(path: Path, settings: Settings) -> int:
 
 
 def _fill(session: Transaction, folder: Path, site: Site, source: Path) -> int:
-    """Write the rows of a backup into an empty database; return the number of its events."""
     if session.scalar(select(func.count()).select_from(Account)):
         raise InputError.at("--database", "holds a site already.", "Name an empty one.")
     known = {table.name for table in Base.metadata.sorted_tables}
@@ -137,7 +136,6 @@ def _own_archive(stage: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _count_on(session: Transaction, table: Table) -> None:
-    """Let PostgreSQL number new rows after the restored ones."""
     if isinstance(table.columns["id"].type, Integer):
         sequence = func.pg_get_serial_sequence(table.name, "id")
         session.execute(
@@ -169,7 +167,6 @@ def _lines(path: Path) -> Iterator[JsonObject]:
 
 
 def _plain(row: JsonObject) -> JsonObject:
-    """A row as JSON values: times as ISO 8601, bytes as base64."""
     return {name: _as_json(value) for name, value in row.items()}
 
 
@@ -180,7 +177,6 @@ def _as_json(value: object) -> object:
 
 
 def _typed(table: Table, row: JsonObject) -> JsonObject:
-    """A row with the types of the database."""
     return {name: _of_kind(table.columns[name].type, value) for name, value in row.items()}
 
 

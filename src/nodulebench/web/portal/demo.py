@@ -116,8 +116,6 @@ def _about(reference: Reference) -> str:
 
 
 def _sent(folder: Path, submissions: Sequence[Submission], *, runs: bool) -> Iterator[_Sent]:
-    """Write the files of all demonstration entries into a folder."""
-
     def written(submission: Submission, name: str) -> Path:
         write_marks(submission, folder / f"{name}.csv")
         return folder / f"{name}.csv"

@@ -103,7 +103,6 @@ def current_site(request: Request) -> Site:
 
 
 def sent_form(request: Request) -> FormData:
-    """The submitted form, after the guard has checked it."""
     form: FormData = request.state.form
     return form
 

@@ -18,7 +18,6 @@ A_YEAR = 365 * 24 * 3600
 
 @router.get("/", name="home")
 def home(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Show every visible benchmark with its number of entries."""
     with site.database.reading() as session:
         shown = select(Benchmark).order_by(Benchmark.created_at.desc())
         if not by.is_organiser:
@@ -43,7 +42,6 @@ def static(name: str) -> Response:
 
 @router.get("/health", name="health")
 def health(site: CurrentSite) -> Response:
-    """Report whether the site and its database answer."""
     with site.database.reading() as session:
         session.scalar(select(func.count()).select_from(Benchmark))
     return PlainTextResponse("ok\n")
@@ -51,13 +49,11 @@ def health(site: CurrentSite) -> Response:
 
 @router.get("/key", name="public_key")
 def public_key(site: CurrentSite) -> Response:
-    """Return the public key that verifies receipts and the log."""
     return PlainTextResponse(f"{site.key.public.line} NoduleBench portal\n")
 
 
 @router.get("/language/{name}", name="choose_language")
 def choose_language(name: str, site: CurrentSite, to: str = "/") -> Response:
-    """Store the chosen language in a cookie."""
     answer = redirect(to if to.startswith("/") and not to.startswith(("//", "/\\")) else "/")
     if name in LANGUAGES:
         secure = site.settings.is_secure

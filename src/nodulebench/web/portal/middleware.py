@@ -56,8 +56,6 @@ class SecurityHeaders:
         self._headers = {**HEADERS, **secure}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request and set the headers of its response."""
-
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -80,7 +78,6 @@ class BodySizeLimit:
         self._on_refused = on_refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request while its body stays within the limit."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

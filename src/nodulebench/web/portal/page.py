@@ -57,7 +57,6 @@ def language_of(request: Request) -> LanguageName:
 def render_page(
     request: Request, template: str, status: int = 200, /, **values: object
 ) -> HTMLResponse:
-    """Render a template of the site with values."""
     site: Site = request.app.state.site
     user: User = getattr(request.state, "user", ANONYMOUS)
     secret: str = getattr(request.state, "form_secret", "")
@@ -87,7 +86,6 @@ def render_page(
 
 
 def redirect(path: str) -> Response:
-    """Redirect to another page by GET."""
     return RedirectResponse(path, 303)
 
 

@@ -59,7 +59,6 @@ class PageCache:
         self._next_read: asyncio.Task[int] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or forward it."""
         key = self._key(scope)
         page = None if key is None else await self._current_page(key, scope)
         if page is None:
@@ -69,7 +68,6 @@ class PageCache:
         await send({"type": "http.response.body", "body": page.body})
 
     def _key(self, scope: Scope) -> Key | None:
-        """The cache key of a request; None: it is not answered from the cache."""
         if (
             scope["type"] != "http"
             or scope["method"] != "GET"
@@ -84,7 +82,6 @@ class PageCache:
         return scope["path"], query, language_of(request)
 
     async def _current_page(self, key: Key, scope: Scope) -> _Page | None:
-        """The current page; None: it cannot be cached."""
         try:
             version = await self._version()
         except UNREACHED:

@@ -87,7 +87,6 @@ def serve(
 
 
 def serve_alongside(settings: Settings, host: str, port: int, stop: threading.Event) -> None:
-    """Serve on the same port as another process until ``stop`` is set."""
     _answer(Site.open(settings), open_listener(host, port, is_shared=True), stop)
 
 

@@ -133,7 +133,6 @@ class Guard:
         return compare_digest(secret.encode(), self._auth.secret.encode())
 
     def _is_own_page(self, headers: Headers) -> bool:
-        """Whether the request comes from our own page, by its header and its origin."""
         origin = headers.get("origin")
         is_same_origin = origin is None or urlsplit(origin).netloc.lower() in self._auth.hosts
         return is_same_origin and headers.get(OWN_PAGE[0]) == OWN_PAGE[1]

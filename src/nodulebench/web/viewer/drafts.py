@@ -108,9 +108,7 @@ class Drafts(Protocol):
 
     def every(self) -> Mapping[str, Draft]: ...
 
-    def of(self, case_id: str) -> Draft:
-        """The draft of a case; an empty one if there is none yet."""
-        ...
+    def of(self, case_id: str) -> Draft: ...
 
     def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
         """Apply an edit unless it was applied before; return the state of its finding."""
@@ -118,9 +116,7 @@ class Drafts(Protocol):
 
     def submit(self, case_id: str) -> None: ...
 
-    def submitting(self, case_id: str) -> AbstractContextManager[Draft]:
-        """Freeze a reading if the block succeeds; no edit is accepted during the block."""
-        ...
+    def submitting(self, case_id: str) -> AbstractContextManager[Draft]: ...
 
 
 class FolderDrafts:

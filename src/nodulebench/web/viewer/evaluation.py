@@ -113,7 +113,6 @@ class EvaluationLayer:
         tiles: Tiles,
         threshold: float | None = None,
     ) -> list[JsonObject]:
-        """Every nodule and mark of a case at a threshold, as findings with labels and scores."""
         rows = self._table(rule, algorithm, threshold).filter(case_id=case_id)
         slices = {
             "nodule": _by_owner(self.evaluated.reference.slices, case_id, "nodule_id"),
@@ -212,7 +211,6 @@ def _by_owner(slices: pl.DataFrame | None, case_id: str, key: str) -> dict[str, 
 
 
 def _drawn(row: JsonObject, slices: list[DrawnSlice] | None, tiles: Tiles) -> Iterator[JsonObject]:
-    """Outlines on the slices shown; none if only a position is known."""
     if slices is None:
         yield from _circles(row, tiles)
         return
@@ -244,7 +242,6 @@ def shown_position(drawn: DrawnSlice, tiles: Tiles) -> FloatArray:
 
 
 def _circles(row: JsonObject, tiles: Tiles) -> Iterator[JsonObject]:
-    """Circles of a ball on every slice that it touches."""
     if not row["diameter_mm"]:
         return
     middle = np.array([row[axis] for axis in PLACE], dtype=np.float64)
@@ -289,7 +286,6 @@ def open_evaluation_session(
 
 
 def evaluated_scans(images: Path, evaluation: EvaluationLayer) -> list[Scan]:
-    """The scans of an evaluation in the order of its cases; cases without a scan are left out."""
     by_case = {scan.case_id: scan for scan in scans_in(images)}
     scans = [by_case[case_id] for case_id in evaluation.case_ids if case_id in by_case]
     if not scans:

@@ -107,7 +107,6 @@ class ExamSession(ReadingSession):
 def open_exam_session(
     images: Path, reader: str, exam: Exam, folder: Path | None = None
 ) -> Iterator[ExamSession]:
-    """The session of a reader who takes an exam on their own machine."""
     scans, folder = scans_of(images, exam.case_ids), folder or readings_folder(images)
     with (
         open_drafts(folder, reader) as drafts,
@@ -117,7 +116,6 @@ def open_exam_session(
 
 
 def exam_of(key: Path, rules: ExamRules = _ANY_NUMBER) -> Exam:
-    """The exam with a key, which needs outlines or boxes."""
     reference = read_reference(key)
     if reference.slices is None:
         what = "has no slices: outlines of answers cannot be compared with it."

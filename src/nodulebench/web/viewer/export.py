@@ -64,7 +64,6 @@ def answer_of(session: ReadingSession, drafts: Drafts) -> Submission:
 def _submitted(
     session: ReadingSession, drafts: Drafts
 ) -> tuple[dict[str, Tiles], list[tuple[str, str, Finding]]]:
-    """The voxels of submitted scans, and their findings on the grid of acquisition."""
     scans = [scan for scan in session.scans if drafts.of(scan.case_id).is_submitted]
     tiles = {scan.case_id: tiles_of(scan, session.cache) for scan in scans}
     drawn = [
@@ -104,7 +103,6 @@ def readings_of(
 
 
 def to_original_grid(finding: Finding, tiles: Tiles) -> Finding:
-    """A finding with its outlines on the slices of the image as it was acquired."""
     if not finding.slices:
         return finding
     return finding.model_copy(update={"slices": on_original(finding.slices, tiles)})
@@ -129,7 +127,6 @@ def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> JsonObject
 
 
 def slice_rows(case_id: str, name: str, finding: Finding, tiles: Tiles) -> Iterator[JsonObject]:
-    """Box, axes, height and outline of a finding on each slice of the image."""
     for drawn, slice_ in zip(
         finding.slices, sizes_of(finding, grid_of(tiles))["slices"], strict=True
     ):
@@ -223,7 +220,6 @@ def write_file(
 
 
 def read_file(name: str, content: bytes, case_id: str, tiles: Tiles) -> list[Finding]:
-    """The findings in a file; the case and the reader that it names are ignored."""
     ending = max(
         (suffix for suffix in READABLE if name.lower().endswith(suffix)), key=len, default=None
     )

@@ -140,7 +140,6 @@ def sizes_of(finding: Finding, grid: Geometry) -> JsonObject:
 
 
 def box_of(outline: FloatArray) -> dict[str, float]:
-    """The box around an outline, with the columns of NODULE_SLICES."""
     low, high = outline.min(axis=0), outline.max(axis=0)
     (x, y), (length, width) = ((low + high) / 2).tolist(), (high - low).tolist()
     return {"center_x_mm": x, "center_y_mm": y, "length_mm": length, "width_mm": width}
@@ -168,7 +167,6 @@ def propose_outlines(tiles: Tiles, position_mm: Position, level: int) -> tuple[O
 
 
 def outlines_of(voxel: IntArray, grid: Geometry) -> tuple[OutlinedSlice, ...]:
-    """Outlines along the edges of voxels (column, row, slice), one per slice, feet first."""
     voxel = voxel[np.lexsort((voxel[:, 0], voxel[:, 1], voxel[:, 2]))]
     slices, owner = np.unique(voxel[:, 2], return_inverse=True)
     which, corner = trace_outlines(owner.astype(np.int64), voxel[:, 0], voxel[:, 1])

@@ -74,7 +74,6 @@ def answers_of(
 
 
 def drawn_slices(task: Task, finding: Finding, tiles: Tiles) -> tuple[DrawnSlice, ...]:
-    """Outlines on the slices of the image as it was acquired, with their boxes."""
     if not finding.slices:
         what = "holds a nodule without an outline."
         remedy = "Draw it, make it a point below 3 mm, or remove it."
@@ -126,7 +125,6 @@ def status_of(shown: ShownCandidate, tiles: Tiles) -> JsonObject:
 
 
 def _middle(slices: tuple[DrawnSlice, ...], tiles: Tiles) -> list[float]:
-    """The centre of the largest box, on the slice where it is shown."""
     largest = max(slices, key=lambda slice_: slice_.length_mm * slice_.width_mm)
     center = np.array([[largest.center_x_mm, largest.center_y_mm]])
     number = shown_slice(largest, tiles)
@@ -161,7 +159,6 @@ class ProjectSession(ReadingSession):
         self._open: dict[int, Task] = {}
 
     def tasks(self) -> dict[int, Task]:
-        """The person's cases by number, according to the current log."""
         with self._handles() as handle:
             return self._tasks(handle, self._known.of(handle))
 

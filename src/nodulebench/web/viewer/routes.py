@@ -151,7 +151,6 @@ def list_scans(session: CurrentSession) -> list[JsonObject]:
 def scan_grid(
     session: CurrentSession, scan: CurrentScan, number: int, response: Response
 ) -> JsonObject:
-    """The grid of a scan; status 202 while the scan is being read."""
     tiles = session.tiles(number, waits_s=SOON_S)
     if tiles is None:
         response.status_code = 202
@@ -223,7 +222,6 @@ class Hanging(ConfigModel):
 
 @router.get("/hanging")
 def hanging(session: CurrentSession) -> JsonObject | None:
-    """The saved hanging; null: none yet."""
     path = session.folder / HANGING
     if not path.is_file():
         return None
@@ -232,7 +230,6 @@ def hanging(session: CurrentSession) -> JsonObject | None:
 
 @router.post("/hanging")
 def save_hanging(session: CurrentSession, wanted: Hanging) -> dict[str, bool]:
-    """Use a hanging for every scan that is opened from now on."""
     make_folder(session.folder)
     write_json(wanted.model_dump(mode="json"), session.folder / HANGING)
     return {"is_saved": True}
@@ -246,7 +243,6 @@ def reading(
     tiles: CurrentTiles,
     number: int,
 ) -> JsonObject:
-    """All findings of a scan with their versions and sizes, and the task of the reader."""
     translate: Translator = request.app.state.translate
     draft, context = drafts.of(session.draft_key(number)), session.context(number, tiles)
     current = {name: SavedDraft(0, finding) for name, finding in context.candidates.items()}
@@ -277,7 +273,6 @@ def reading(
 def edit_finding(
     session: CurrentSession, drafts: CurrentDrafts, tiles: CurrentTiles, number: int, edit: Edit
 ) -> JsonObject:
-    """Apply an edit; status 409 with the current state if the edit does not fit it."""
     if session.is_closed(number):
         raise HTTPException(409, {"code": "submitted", "current": None})
     if edit.finding is not None:
@@ -363,7 +358,6 @@ def proposal(tiles: CurrentTiles, click: Click) -> JsonObject:
 
 @router.post("/scans/{number}/joined")
 def join(tiles: CurrentTiles, stroke: Stroke) -> JsonObject:
-    """The outline of a slice after a stroke; null if nothing is left of it."""
     _require_outline_inside([stroke.slice_index], tiles)
     outline = join_stroke(tiles, stroke.drawn, stroke.stroke, stroke.slice_index, adds=stroke.adds)
     return {"drawn": None if outline is None else outline.model_dump(mode="json")}
@@ -371,7 +365,6 @@ def join(tiles: CurrentTiles, stroke: Stroke) -> JsonObject:
 
 @router.post("/scans/{number}/filled")
 def fill(tiles: CurrentTiles, gaps: Gaps) -> JsonObject:
-    """Outlines on all slices from the lowest to the highest that has one."""
     _require_outline_inside([slice_.slice_index for slice_ in gaps.slices], tiles)
     slices = fill_gaps(tiles, gaps.slices)
     return {"slices": [slice_.model_dump(mode="json") for slice_ in slices]}
@@ -409,7 +402,6 @@ def download_file(
     number: int,
     kind: Literal["slicer_markups", "seg_nrrd", "nifti_labels", "lidc_xml"],
 ) -> Response:
-    """The findings of this reader only, as a file; status 404 if there are none."""
     draft = drafts.of(session.draft_key(number))
     if not draft.present:
         raise HTTPException(404, "nothing was drawn")
@@ -472,7 +464,6 @@ CurrentChoice = Annotated[Choice, Depends(_choice)]
 
 @router.get("/evaluation")
 def choices(evaluation: CurrentEvaluation) -> dict[str, JsonObject]:
-    """For each rule its algorithms, each with thresholds to choose from."""
     return {
         rule: {name: evaluation.points(rule, name) for name in names}
         for rule, names in evaluation.choices().items()
@@ -481,7 +472,6 @@ def choices(evaluation: CurrentEvaluation) -> dict[str, JsonObject]:
 
 @router.get("/evaluation/errors")
 def errors(evaluation: CurrentEvaluation, choice: CurrentChoice) -> JsonObject:
-    """Every miss and false positive, case by case, and how many there are."""
     return evaluation.summary(choice.rule, choice.algorithm, choice.threshold)
 
 

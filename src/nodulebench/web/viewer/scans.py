@@ -138,12 +138,10 @@ def patch_of(tiles: Tiles, middle_mm: FloatArray, width_mm: float) -> Tiles:
 
 
 def tiles_of(scan: Scan, cache: Path) -> Tiles:
-    """The voxels of a scan from the cache; a scan that is not cached is read and cached."""
     return cached_tiles(read_tiles(scan, cache), scan, cache)
 
 
 def read_tiles(scan: Scan, cache: Path) -> Tiles:
-    """The voxels of a scan from the cache or from its files, without caching them."""
     folder = cache / _cache_key(scan)
     if (folder / GRID).is_file():
         return _load_cached(folder)

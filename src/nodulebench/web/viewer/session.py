@@ -131,7 +131,6 @@ class ReadingSession:
         )
 
     def _cache_key(self, number: int) -> str:
-        """The name of a scan's voxels among all sessions that share them."""
         return self.scan(number).case_id
 
     def _read(self, number: int) -> Tiles:
@@ -144,7 +143,6 @@ class ReadingSession:
         return self.scans[number]
 
     def title(self, number: int) -> str:
-        """The name under which the page shows a scan."""
         return self.scans[number].case_id
 
     def is_open(self, number: int) -> bool:

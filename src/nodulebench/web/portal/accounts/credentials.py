@@ -78,17 +78,14 @@ BYTES = 32
 
 
 def new_secret() -> str:
-    """A random secret that cannot be guessed."""
     return token_urlsafe(BYTES)
 
 
 def digest_of(secret: str) -> str:
-    """The digest to store for a secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_same_secret(secret: str, other: str) -> bool:
-    """Compare two secrets in constant time."""
     return bool(secret) and hmac.compare_digest(secret.encode(), other.encode())
 
 
@@ -102,7 +99,6 @@ def new_totp_secret() -> str:
 
 
 def code_at(secret: str, step: int, digits: int = DIGITS) -> str:
-    """The code of a time step (RFC 4226, section 5.3)."""
     mac = hmac.new(base64.b32decode(secret), step.to_bytes(8, "big"), hashlib.sha1).digest()
     start = mac[-1] & 0xF
     number = int.from_bytes(mac[start : start + 4], "big") & 0x7FFFFFFF
@@ -156,7 +152,6 @@ def count_failure(session: Transaction, login: str, address: str) -> None:
 
 
 def forget_failures(session: Transaction, login: str) -> None:
-    """Delete the failed attempts of a login after a successful sign-in."""
     session.execute(delete(Attempt).where(Attempt.aim == _aim("login", login)))
 
 

@@ -34,7 +34,6 @@ def sign_in_as(site: Site, person: ProviderPerson, agent: str, *, is_open: bool)
 
 
 def record_refusal(site: Site, address: str, why: str) -> None:
-    """Log an invalid response and count it for the address that sent it."""
     with site.database.writing() as session:
         count_failure(session, _aim(address), address)
     site.refuse("", "oidc_wrong", why=why[:80])

@@ -130,7 +130,6 @@ class Oidc:
     _keys_at: float = float("-inf")
 
     def authorization_url(self, authorization: AuthorizationRequest) -> str:
-        """The URL at the provider that the browser is sent to."""
         asked = {
             "response_type": "code",
             "client_id": self.provider.client,

@@ -30,7 +30,6 @@ def sign_in_page(request: Request, site: CurrentSite, next: str = "/") -> Respon
 
 @router.post("/sign-in", name="sign_in")
 def sign_in(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Begin a session with a new cookie; an earlier session of this browser ends."""
     to = field(form, "next") or "/"
     try:
         signed = _signed_in(request, site, form)
@@ -88,7 +87,6 @@ def use_link(request: Request, site: CurrentSite, form: SentForm, secret: str) -
 
 @router.get("/register", name="register_page")
 def register_page(request: Request, site: CurrentSite) -> Response:
-    """Show the registration form, if an organiser has opened registration."""
     _require_open_registration(site)
     return render_page(
         request, "link.html", account=None, roles=["participant"], action="/register"
@@ -169,7 +167,6 @@ def confirm_totp(request: Request, site: CurrentSite, by: CurrentUser, form: Sen
 
 @router.post("/account/totp/remove", name="remove_totp")
 def remove_totp(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Remove the second factor; requires the password."""
     if not _is_own_password(site, by, form):
         return _account_page(request, site, by, 403, code="password_wrong")
     with site.acting(by.account, "factor_removed") as session:
@@ -180,7 +177,6 @@ def remove_totp(request: Request, site: CurrentSite, by: CurrentUser, form: Sent
 
 @router.post("/account/tokens", name="make_token")
 def make_token(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Show a new token for programs, once."""
     name = field(form, "name", 80) or "token"
     return _account_page(request, site, by, token=new_token(site, by.account, name))
 
@@ -200,7 +196,6 @@ def end_token(site: CurrentSite, by: CurrentUser, token_id: str) -> Response:
 def close_own_account(
     request: Request, site: CurrentSite, by: CurrentUser, form: SentForm
 ) -> Response:
-    """Close the own account; requires the password."""
     if not _is_own_password(site, by, form):
         return _account_page(request, site, by, 403, code="password_wrong")
     accounts.close_account(site, by.account, by.account)
@@ -247,7 +242,6 @@ def _signed_in(request: Request, site: Site, form: FormData, login: str = "") ->
 
 
 def with_cookie(site: Site, signed: Signed, to: str) -> Response:
-    """Redirect with the cookie of the new session."""
     answer = redirect(to)
     answer.set_cookie(
         cookie_name(site),
@@ -288,7 +282,6 @@ def people(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
 
 @router.post("/people/invite", name="invite")
 def invite(request: Request, site: CurrentSite, by: CurrentUser, form: SentForm) -> Response:
-    """Show a link for a new account, once."""
     roles = tuple(role for role in ASSIGNABLE_ROLES if role in form.getlist("roles"))
     if not roles:
         raise DeniedError("roles_missing")
@@ -308,7 +301,6 @@ def end_link(site: CurrentSite, by: CurrentUser, link_id: str) -> Response:
 
 @router.post("/people/{account_id}/reset", name="reset_link")
 def reset_link(request: Request, site: CurrentSite, by: CurrentUser, account_id: str) -> Response:
-    """Show a link for setting a new password, once."""
     secret = accounts.make_link(site, (), by.account, account_id)
     return _people_page(request, site, by, link=f"{site.settings.address}/link/{secret}")
 

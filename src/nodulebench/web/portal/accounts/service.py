@@ -77,7 +77,6 @@ def make_link(site: Site, roles: tuple[Role, ...], made_by: str, account: str | 
 
 
 def find_link(session: Transaction, secret: str) -> Invitation:
-    """The invitation of a link that can still be used."""
     invitation = session.get(Invitation, digest_of(secret))
     if invitation is None or invitation.used_at is not None or invitation.expires_at <= now():
         raise DeniedError("link_ended", 404)
@@ -107,7 +106,6 @@ def use_link(site: Site, secret: str, login: str, name: str, password: str) -> s
 
 
 def register(site: Site, login: str, name: str, password: str) -> str:
-    """Make a participant's own account, if an organiser has opened registration."""
     login = login.strip().lower()
     _require_free_name(login, name)
     _require_strong_password(password, login)
@@ -153,7 +151,6 @@ def sign_in(
 
 
 def begin_session(session: Transaction, account: str, agent: str) -> str:
-    """Begin a session of an account; return its secret, which is stored nowhere else."""
     secret = new_secret()
     session.add(
         Session(digest=digest_of(secret), account_id=account, csrf=new_secret(), agent=agent[:200])
@@ -176,7 +173,6 @@ def set_password(site: Site, account: str, old: str, new: str, keep: str) -> Non
 
 
 def new_token(site: Site, account: str, name: str) -> str:
-    """Make a token for programs of an account; only its digest is stored."""
     secret = new_secret()
     with site.acting(account, "token_made", token=digest_of(secret)[:16]) as session:
         session.add(Token(digest=digest_of(secret), account_id=account, name=name))
@@ -225,7 +221,6 @@ def new_account(
     roles: list[str],
     link: str,
 ) -> str:
-    """Make an account and log it; return its id."""
     if session.scalar(select(Account.id).where(Account.login == login)) is not None:
         raise DeniedError("login_taken", 409)
     account = Account(
@@ -238,7 +233,6 @@ def new_account(
 
 
 def _is_totp_valid(account: Account, code: str) -> bool:
-    """Whether the TOTP code is valid; each code is valid once."""
     if account.totp_secret is None:
         return True
     step = used_step(account.totp_secret, code, now(), account.totp_step)

@@ -26,7 +26,6 @@ KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
 
 
 def releasable(site: Site) -> list[str]:
-    """Names of the files and folders in the download folder."""
     place = site.downloads
     return sorted(
         path.name for path in (place.iterdir() if place.is_dir() else ()) if path.name[0] != "."
@@ -118,7 +117,6 @@ def _is_unchanged(site: Site, release: Release) -> bool:
 
 
 def _files(root: Path, chosen: Path) -> Iterator[tuple[str, Path]]:
-    """All regular files of a selection, with their paths; refused if it holds anything else."""
     inside = sorted(chosen.rglob("*")) if chosen.is_dir() and not chosen.is_symlink() else []
     for path in (chosen, *inside):
         if path.is_symlink() or path.resolve() != path:
@@ -133,7 +131,6 @@ def _files(root: Path, chosen: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _sealed_digests(site: Site) -> Iterator[str]:
-    """The digests of all files of the sealed sets of this site."""
     with site.database.reading() as session:
         used = session.scalars(select(Benchmark.reference).where(Benchmark.is_sealed)).all()
     lying = site.settings.sets.iterdir() if site.settings.sets.is_dir() else ()

@@ -124,7 +124,6 @@ def change_benchmark(
 def save_rule_files(
     request: Request, site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
 ) -> Response:
-    """Upload a rule file (candidates, folds or acceptance criteria), or remove it."""
     kind, file = kind_of(field(form, "kind")), form.get("file")
     if field(form, "end") == "yes":
         remove_rules(site, by, benchmark_id, kind)
@@ -143,7 +142,6 @@ def save_rule_files(
 
 @router.post("/benchmarks/{benchmark_id}/rescore", name="rescore")
 def rescore(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Response:
-    """Score all entries again under a new version, after a correction of the test set."""
     rescore_entries(site, by, benchmark_id)
     return redirect(f"/benchmarks/{benchmark_id}")
 
@@ -184,7 +182,6 @@ def _page(
 
 
 def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
-    """The rules in a form; rule files stay as they are."""
     rule_files = {} if old is None else {kind: getattr(old, kind) for kind in FILES}
     try:
         return BenchmarkRules.model_validate(
@@ -206,7 +203,6 @@ def _rules(form: FormData, old: BenchmarkRules | None = None) -> BenchmarkRules:
 
 
 def _time(form: FormData, name: str) -> datetime | None:
-    """A date and time of a form, in UTC; None if the field is empty."""
     text = field(form, name, 40)
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
@@ -238,7 +234,6 @@ FILE_POLICY = "sandbox; default-src 'none'"
 
 @router.get("/benchmarks/{benchmark_id}/files/SHA256SUMS", name="download_sums")
 def download_sums(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Response:
-    """The digests of all released files, for ``sha256sum --check``."""
     with site.database.reading() as session:
         releases = open_releases(session, find_benchmark(session, by, benchmark_id).id)
     lines = [
@@ -253,7 +248,6 @@ def download_sums(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Resp
 def download(
     request: Request, site: CurrentSite, by: CurrentUser, benchmark_id: str, release_id: str
 ) -> Response:
-    """Send a released file, or the requested part of it."""
     with site.database.reading() as session:
         find_benchmark(session, by, benchmark_id)
         release = released_file(site, session, benchmark_id, release_id)

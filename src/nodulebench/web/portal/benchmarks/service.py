@@ -76,7 +76,6 @@ def rules_of(benchmark: Benchmark) -> BenchmarkRules:
 
 
 def test_sets(site: Site) -> list[str]:
-    """The names of the available test sets: folders in one place."""
     place = site.settings.sets
     if not place.is_dir():
         return []
@@ -99,7 +98,6 @@ class BenchmarkOptions:
 
 
 def make_benchmark(site: Site, by: User, options: BenchmarkOptions) -> str:
-    """Make a benchmark of a test set and return its id."""
     title, test_set, protocol = options.title.strip(), options.test_set, options.protocol
     if not title or len(title) > MAX_TITLE or not title.isprintable():
         raise DeniedError("title_form")
@@ -153,14 +151,12 @@ def rescore_entries(site: Site, by: User, benchmark: str) -> int:
 
 
 def _store_cases(site: Site, benchmark: str, place: Path) -> None:
-    """Store the case table of an open test set, and nothing else of it."""
     cases = without_images(read_reference(place).cases)
     make_folder(site.benchmark(benchmark))
     write_parquet(cases, site.benchmark(benchmark) / CASES_FILE)
 
 
 def find_benchmark(session: Transaction, user: User, benchmark: str) -> Benchmark:
-    """A benchmark that a user may see."""
     stored = session.get(Benchmark, benchmark)
     if stored is None or not (stored.is_shown or user.is_organiser):
         raise DeniedError("not_found", 404)

@@ -55,18 +55,15 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """A transaction that changes nothing."""
         with Transaction(self.engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """A transaction that is rolled back if the block raises."""
         with Transaction(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
 
     def migrate(self, patience_s: float = 0.0) -> None:
-        """Upgrade the tables; wait ``patience_s`` for a database that cannot be reached."""
         until = monotonic() + patience_s
         while True:
             try:

@@ -84,7 +84,6 @@ class SqlStore:
         return "head of the log" if number is None else f"event {number}"
 
     def foreign_files(self) -> list[str]:
-        """Always empty: the table holds only events."""
         return []
 
     def lock(self) -> None:
@@ -121,12 +120,10 @@ def record(
 
 
 def check_log(session: Transaction, key: PrivateKey) -> LogCheck[PortalEvent]:
-    """Verify the log: its events and their problems."""
     return _log(SqlStore(session), key).check()
 
 
 def latest_events(session: Transaction, before: int | None, count: int) -> list[PortalEvent]:
-    """The last events before a number, newest first; None: the newest of all."""
     rows = select(StoredEvent).order_by(StoredEvent.number.desc()).limit(count)
     if before is not None:
         rows = rows.where(StoredEvent.number < before)
@@ -135,7 +132,6 @@ def latest_events(session: Transaction, before: int | None, count: int) -> list[
 
 
 def stored_events(session: Transaction, after: int, count: int) -> list[StoredEvent]:
-    """Stored events after a number, in order."""
     rows = select(StoredEvent).where(StoredEvent.number > after).order_by(StoredEvent.number)
     return list(session.scalars(rows.limit(count)))
 

@@ -45,7 +45,6 @@ def new_exam(request: Request, site: CurrentSite, by: CurrentUser, form: SentFor
 
 @router.get("/exams/{exam_id}", name="exam")
 def exam_page(request: Request, site: CurrentSite, by: CurrentUser, exam_id: str) -> Response:
-    """Show an exam: to candidates their status, to organisers and auditors who passed."""
     with site.database.reading() as session:
         exam = find_exam(session, exam_id)
         status = exam_status(session, exam, by)

@@ -98,13 +98,11 @@ SHEET_FIELDS = ("candidate", "has_passed", "failed", "pass_mark", "rule", "count
 
 
 def results_of(session: Transaction, exam_id: str) -> list[ExamResult]:
-    """The results of an exam, newest first."""
     rows = select(ExamResult).where(ExamResult.exam_id == exam_id)
     return list(session.scalars(rows.order_by(ExamResult.created_at.desc())))
 
 
 def passed_accounts(session: Transaction, exam_id: str | None) -> frozenset[str] | None:
-    """The accounts that passed an exam; None: no exam is required."""
     if exam_id is None:
         return None
     return frozenset(

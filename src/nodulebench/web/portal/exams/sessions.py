@@ -55,7 +55,6 @@ class SiteExamSession(ExamSession):
         drafts.submit(self.draft_key(number))
 
     def save_sheet(self, sheet: ExamSheet) -> None:
-        """Store the result once, with an event of the site."""
         own = {"exam_id": self._transactions.of, "account_id": self._account}
         with self._transactions.acting() as session:
             if session.get(ExamResult, own) is None:
@@ -115,7 +114,6 @@ class ExamLine:
 
 
 def exams_for(session: Transaction, user: User) -> list[ExamLine]:
-    """The exams that concern a user, newest first."""
     exams = session.scalars(select(SiteExam).order_by(SiteExam.created_at.desc()))
     lines = [ExamLine(exam, exam_status(session, exam, user)) for exam in exams]
     oversees = bool({"organiser", "auditor"} & user.roles)
@@ -123,7 +121,6 @@ def exams_for(session: Transaction, user: User) -> list[ExamLine]:
 
 
 def exam_status(session: Transaction, exam: SiteExam, user: User) -> ExamStatus | None:
-    """The status of a user in an exam; None: they cannot take it."""
     if not may(user.roles, ROUTE) or not may_sit(exam, user):
         return None
     result = session.get(ExamResult, (exam.id, user.account))

@@ -53,7 +53,6 @@ def certificate_of(session: Transaction, result: Result) -> Certificate | None:
 def find_certificate(
     session: Transaction, user: User, number: int
 ) -> tuple[Certificate, Entry, Result]:
-    """A certificate that a user may see, with its entry and result."""
     certificate = session.get(Certificate, number)
     if certificate is None or not certificate.content:
         raise DeniedError("not_found", 404)
@@ -72,7 +71,6 @@ def rank_statement(entry: Entry, result: Result) -> str:
 
 
 def print_certificate(site: Site, certificate: Certificate, translate: Translator) -> bytes:
-    """A certificate as a signed PDF."""
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
         folder = Path(name)
         typeset(folder / "made.pdf", "certificate.typ", _printed(certificate, translate), folder)
@@ -80,7 +78,6 @@ def print_certificate(site: Site, certificate: Certificate, translate: Translato
 
 
 def facts_of(statement: JsonObject, translate: Translator) -> list[tuple[str, str]]:
-    """The facts that a certificate states: names and values, in order."""
     entry, benchmark = statement["entry"], statement["benchmark"]
     version = translate("portal.version", version=benchmark["version"])
     return [

@@ -43,7 +43,6 @@ class Reading(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name in results: ``sensitivity_at_fp_rate/1``."""
         return f"{self.metric}/{self.point}" if self.point else self.metric
 
 
@@ -147,7 +146,6 @@ def board_of(
     user: User,
     choice: BoardChoice = FIRST,
 ) -> Board:
-    """The leaderboard of a benchmark as a user sees it."""
     scored = session.scalars(
         select(Result)
         .join(Entry)
@@ -181,7 +179,6 @@ def board_of(
 
 
 def _tracks(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
-    """The open tracks, then the tracks of accepted entries."""
     rules = rules_of(benchmark)
     candidates = rules.candidates
     now = [
@@ -261,12 +258,10 @@ def _line(result: Result, user: User, rule: str, by: Reading, stratum: str) -> B
 
 
 def reason_in_english(reason: JsonObject | None) -> str:
-    """Why a verdict is undecided, for tables and programs; empty: it is decided."""
     return in_english(reason) if reason else ""
 
 
 def _ranked(lines: list[BoardLine], by: Reading) -> list[BoardLine]:
-    """Best first; equal values share a rank, and those without a value come last."""
     sign = 1.0 if is_lower_better(by.metric) else -1.0
     unsorted = [line for line in lines if line.value is not None]
     valued = sorted(unsorted, key=lambda line: sign * (line.value or 0.0))
@@ -276,7 +271,6 @@ def _ranked(lines: list[BoardLine], by: Reading) -> list[BoardLine]:
 
 
 def badge_of(result: Result | None) -> str:
-    """The ordering metric of an entry as an SVG badge; a dash without a value."""
     readings = [] if result is None else readings_of(result)
     by = _ordering([Reading(reading["metric"], reading["point"]) for reading in readings], "")
     reading = next(

@@ -60,7 +60,6 @@ def counted_results(
 def read_ranking(
     site: Site, session: Transaction, benchmark: Benchmark, track: str = "detection"
 ) -> Ranking | None:
-    """The ranking of the current results of a track; None: not computed yet."""
     stored = _cached(_place(site, benchmark.id, track))
     results = counted_results(session, benchmark, track)
     if stored is None or stored["results"] != [result.id for result in results]:

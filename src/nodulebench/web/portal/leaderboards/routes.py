@@ -24,7 +24,6 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 @router.post("/entries/{entry_id}/certificate", name="certify")
 def ask(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """Make the certificate of an entry, or show the existing one."""
     return redirect(f"/certificates/{certify(site, by, entry_id)}")
 
 
@@ -50,7 +49,6 @@ def certificate(request: Request, site: CurrentSite, by: CurrentUser, number: Nu
 
 @router.get("/certificates/{number}/statement.json", name="certificate_statement")
 def certificate_statement(site: CurrentSite, by: CurrentUser, number: Number) -> Response:
-    """Send the signed statement, for ``nodulebench verify``."""
     with site.database.reading() as session:
         stored, _, _ = find_certificate(session, by, number)
     name = f'attachment; filename="certificate-{number}.json"'

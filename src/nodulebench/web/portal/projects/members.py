@@ -29,7 +29,6 @@ NEEDS: Final[Mapping[RosterRole, Role]] = {
 
 
 def needed(person: Person) -> frozenset[str]:
-    """The roles that the account of a person needs."""
     return frozenset(NEEDS[role] for role in person.roles if role in NEEDS)
 
 
@@ -44,13 +43,11 @@ def can_be(person: Person, roles: frozenset[str]) -> bool:
 
 
 def exam_of_project(session: Transaction, project_id: str) -> str | None:
-    """The exam that readers of a project must have passed; None: no exam of the site."""
     project_exam = session.get(ProjectExam, project_id)
     return None if project_exam is None else project_exam.exam_id
 
 
 def has_passed(person: Person, account: str, passed: frozenset[str] | None) -> bool:
-    """Whether an account meets the exam requirement of a person; None: no exam is required."""
     return passed is None or not reads(person) or account in passed
 
 
@@ -65,7 +62,6 @@ class Member:
 
 
 def account_of(site: Site, login: str) -> str:
-    """The account of a login."""
     with site.database.reading() as session:
         account = session.scalar(select(Account.id).where(Account.login == login))
     if account is None:
@@ -75,7 +71,6 @@ def account_of(site: Site, login: str) -> str:
 
 
 def members_of(session: Transaction, project_id: str) -> dict[str, Member]:
-    """The accounts of a project, by person."""
     rows = select(ProjectMember).where(ProjectMember.project_id == project_id)
     return {
         member.person: Member(
@@ -86,7 +81,6 @@ def members_of(session: Transaction, project_id: str) -> dict[str, Member]:
 
 
 def person_of(session: Transaction, project_id: str, account: str) -> str | None:
-    """The person of an account in a project; None if it takes no part."""
     own = select(ProjectMember.person).where(
         ProjectMember.project_id == project_id, ProjectMember.account_id == account
     )

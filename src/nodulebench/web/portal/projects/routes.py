@@ -101,7 +101,6 @@ InProject = Annotated[ProjectContext, Depends()]
 def projects(
     request: Request, site: CurrentSite, by: CurrentUser, sessions: OpenSessions
 ) -> Response:
-    """Show the projects of the user with their remaining cases; organisers see all projects."""
     with site.database.reading() as session:
         own = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
         if not _oversees(by):
@@ -146,7 +145,6 @@ def new_project(request: Request, site: CurrentSite, by: CurrentUser, form: Sent
 
 @router.get("/projects/{project_id}", name="project")
 def project(context: InProject, check: str = "") -> Response:
-    """Show a project: to members their remaining cases, to organisers and auditors its progress."""
     return _page(context, checks=check == "yes")
 
 
@@ -159,7 +157,6 @@ def assign_person(site: CurrentSite, by: CurrentUser, form: SentForm, project_id
 
 @router.post("/projects/{project_id}/batches", name="open_batch")
 def open_project_batch(context: InProject, form: SentForm) -> Response:
-    """Give the named cases to a team, or all cases that are in no batch."""
     named = field(form, "cases", most=200_000).split()
 
     def step(handle: ProjectHandle, actor: str) -> None:
@@ -177,13 +174,11 @@ def open_project_batch(context: InProject, form: SentForm) -> Response:
 
 @router.post("/projects/{project_id}/batches/{batch_id}/draw", name="draw_reviewer")
 def draw_batch_reviewer(context: InProject, batch_id: str) -> Response:
-    """Draw the reviewer of a batch after all its readings."""
     return context.take_step(lambda handle, actor: draw_reviewer(handle, actor, batch_id))
 
 
 @router.post("/projects/{project_id}/batches/{batch_id}/approve", name="approve_batch")
 def approve_project_batch(context: InProject, form: SentForm, batch_id: str) -> Response:
-    """Approve a batch for release as commission, or refuse with a comment."""
     inspected = tuple(aspect for aspect in ASPECTS if aspect in form.getlist("inspected"))
     approves = field(form, "approves") == "yes"
     comment = field(form, "comment")
@@ -197,7 +192,6 @@ def approve_project_batch(context: InProject, form: SentForm, batch_id: str) -> 
 
 @router.post("/projects/{project_id}/batches/{batch_id}/release", name="release_batch")
 def release_project_batch(context: InProject, batch_id: str) -> Response:
-    """Release a batch of a workflow without arbitration."""
     return context.take_step(
         lambda handle, actor: handle.act(actor, ReleaseBatch(batch_id=batch_id))
     )
@@ -205,14 +199,11 @@ def release_project_batch(context: InProject, batch_id: str) -> Response:
 
 @router.get("/projects/{project_id}/project.zip", name="project_files")
 def project_files(site: CurrentSite, by: CurrentUser, project_id: str) -> Response:
-    """Send the project as a folder for the ``annotate`` commands."""
     return _zipped(site, by, project_id, "project", lambda access, to: write_project(access, to))
 
 
 @router.get("/projects/{project_id}/reference.zip", name="project_reference")
 def project_reference(site: CurrentSite, by: CurrentUser, project_id: str) -> Response:
-    """Send the released reference as a bundle for ``evaluate``."""
-
     def write(access: ProjectAccess, to: Path) -> None:
         with access.handle() as handle:
             export_released(handle, to)
@@ -248,7 +239,6 @@ def _oversees(by: User) -> bool:
 def _remaining_cases(
     sessions: ProjectSessions, project_id: str, by: User
 ) -> list[JsonObject] | None:
-    """The remaining cases of a user by batch; None: they take no part."""
     if not may(by.roles, ROUTE):
         return None
     try:
@@ -313,7 +303,6 @@ def _page(
 def _passed(
     access: ProjectAccess, members: dict[str, Member], accounts: frozenset[str] | None
 ) -> frozenset[str] | None:
-    """The people who passed the required exam, here or elsewhere; None: no exam is required."""
     if accounts is None:
         return None if access.base.passed is None else frozenset(access.base.passed)
     return frozenset(name for name, member in members.items() if member.account in accounts)
@@ -329,6 +318,5 @@ def _form(request: Request, site: Site, status: int = 200, **values: object) -> 
 
 
 def _file_of(form: FormData, name: str) -> bytes:
-    """The bytes of an uploaded file; empty if none was chosen."""
     file = form.get(name)
     return file.file.read() if isinstance(file, UploadFile) else b""

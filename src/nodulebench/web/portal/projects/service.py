@@ -78,7 +78,6 @@ class ProjectOptions:
 
 
 def make_project(site: Site, by: str, options: ProjectOptions) -> str:
-    """Make a project of a roster and scans and return its id."""
     images = images_of(site, options.images)
     with TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -111,7 +110,6 @@ def make_project(site: Site, by: str, options: ProjectOptions) -> str:
 
 
 def _cases(site: Site, images: Path, file: Path) -> Path:
-    """The case table of a folder of scans; made by reading the scans if there is none."""
     if case_table_of(images) is not None:
         return images
     voxels = voxels_of(site)
@@ -188,7 +186,6 @@ def write_project(access: ProjectAccess, folder: Path) -> ProjectHandle:
 
 
 def _sheets(session: Transaction, project_id: str) -> list[JsonObject] | None:
-    """The results of the required exam of the site by person; None: no exam is required."""
     exam_id = exam_of_project(session, project_id)
     if exam_id is None:
         return None
@@ -259,7 +256,6 @@ class ProjectProgress:
 
 
 def all_progress(site: Site, session: Transaction, account: str) -> list[ProjectProgress]:
-    """The progress of each project, newest first; hidden where the account is a reader."""
     query = select(AnnotationProject).order_by(AnnotationProject.created_at.desc())
     return [_progress(site, session, project, account) for project in session.scalars(query)]
 
@@ -288,7 +284,6 @@ def _progress(
 
 
 def line_of(batch: Batch, members: dict[str, Member]) -> JsonObject:
-    """A batch as a row of the project page."""
     order = batch.order
     absent = [reader_id for reader_id in batch.reader_ids if reader_id not in members]
     return {

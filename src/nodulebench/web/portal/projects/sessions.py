@@ -44,7 +44,6 @@ class ProjectSessions:
         self._sessions: LruCache[ProjectSession] = LruCache(MAX_SESSIONS)
 
     def of(self, name: str, user: User) -> ProjectSession:
-        """The session of a user who takes part in a project."""
         with self.site.database.reading() as session:
             images = find_project(session, name).images
             person = person_of(session, name, user.account)

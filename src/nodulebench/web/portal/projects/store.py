@@ -42,14 +42,12 @@ class ProjectStore(SqlStore):
 def record_step(
     site: Site, session: Transaction, account: str, project_id: str, event: Stored
 ) -> None:
-    """Log the digest of a project's event on the site."""
     digest = bytes_digest(event.content)
     facts = {"project": project_id, "digest": digest}
     site.record(session, account, "project_step", **facts, number=event.number)
 
 
 def project_folder(site: Site, project_id: str) -> Path:
-    """The folder of the roster, the rules and the cases of a project, which never change."""
     return site.project(project_id) / "project"
 
 
@@ -67,12 +65,10 @@ class ProjectAccess(StepTransactions):
 
     @contextmanager
     def handle(self, *, acts: bool = False) -> Iterator[ProjectHandle]:
-        """The project for reading or for a step."""
         with self.acting() if acts else self.reading() as session:
             yield self.on(session)
 
     def on(self, session: Transaction) -> ProjectHandle:
-        """The project as a transaction sees it."""
         store = ProjectStore(session, self.site, self.project_id, self.account)
         index = self.base.folder / INDEX
         return replace(self.base, log=annotation_log(store, self.base.log.log.root, None, index))

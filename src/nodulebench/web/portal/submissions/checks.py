@@ -59,8 +59,6 @@ def check_submission(
 
 
 def with_plain_names(problems: Iterable[Problem], place: str) -> tuple[Problem, ...]:
-    """Problems with the uploaded names of files instead of paths of the site."""
-
     def plain(text: str) -> str:
         return text.replace(f"{place}/{UNPACKED}/", "").replace(f"{place}/", "")
 

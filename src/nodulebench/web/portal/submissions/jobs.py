@@ -49,7 +49,6 @@ def enqueue(session: Transaction, entry: str, version: int) -> Job:
 
 
 def claim(site: Site, worker: str) -> Claimed | None:
-    """Claim the oldest waiting job; None: there is none."""
     with site.database.writing() as session:
         at = now()
         is_lost = and_(Job.state == "running", Job.lease_until < at)
@@ -88,14 +87,12 @@ def beat(site: Site, claimed: Claimed, progress: JsonObject | None = None) -> bo
 
 
 def is_wanted(site: Site, claimed: Claimed) -> bool:
-    """Whether to go on: the claim is still valid and the job was not cancelled."""
     with site.database.reading() as session:
         job = session.get(Job, claimed.job)
         return job is not None and job.claim == claimed.claim and not job.is_cancelling
 
 
 def finish(site: Site, claimed: Claimed, scored: Scored) -> bool:
-    """Store the result of a job; False: the claim is no longer valid, or the job was cancelled."""
     with site.database.writing() as session:
         job = _held(session, claimed)
         if job is None or job.is_cancelling:
@@ -128,7 +125,6 @@ def fail(site: Site, claimed: Claimed, messages: list[str], operator_message: st
 
 
 def cancel(site: Site, by: str, job: str) -> None:
-    """Cancel a waiting job, or ask the worker of a running job to stop."""
     with site.acting(by, "job_cancel_asked", job=job) as session:
         stored = _locked_job(session, job)
         if stored.state not in OPEN:
@@ -155,7 +151,6 @@ def _locked_job(session: Transaction, job: str) -> Job:
 
 
 def _held(session: Transaction, claimed: Claimed) -> Job | None:
-    """The job, if the claim is still valid."""
     mine = select(Job).where(Job.id == claimed.job, Job.claim == claimed.claim)
     return session.scalar(mine.where(Job.state == "running").with_for_update())
 
@@ -173,7 +168,6 @@ GONE = timedelta(days=1)
 
 
 def send_heartbeat(site: Site, name: str, *, opens_sealed: bool) -> None:
-    """Store a heartbeat of a worker, and delete workers that are long gone."""
     with site.database.writing() as session:
         stored = session.get(Worker, name)
         if stored is None:
@@ -189,7 +183,6 @@ def record_end(site: Site, name: str) -> None:
 
 
 def living_workers(session: Transaction) -> list[tuple[Worker, Job | None]]:
-    """The running workers, each with its job."""
     living = select(Worker).where(Worker.seen_at > now() - SILENT).order_by(Worker.started_at)
     running = select(Job).where(Job.state == "running").options(joinedload(Job.entry))
     at_work = {job.worker: job for job in session.scalars(running.join(Entry))}

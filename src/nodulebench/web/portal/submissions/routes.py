@@ -83,7 +83,6 @@ def submit_page(
 def validate(
     request: Request, site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
 ) -> Response:
-    """Check a file without scoring or storing it."""
     return _answer(request, site, by, form, benchmark_id, is_sent=False)
 
 
@@ -91,7 +90,6 @@ def validate(
 def send(
     request: Request, site: CurrentSite, by: CurrentUser, form: SentForm, benchmark_id: str
 ) -> Response:
-    """Check and submit a file."""
     return _answer(request, site, by, form, benchmark_id, is_sent=True)
 
 
@@ -127,7 +125,6 @@ def _answer(
 def _check(
     site: Site, benchmark: Benchmark, sent: Upload, options: SubmitOptions, folds: Path | None
 ) -> tuple[Checked, Training]:
-    """Problems of the marks and of the statement about training on the test set."""
     check = check_submission(site, benchmark, sent, options.track)
     try:
         return check, declared_training(site, benchmark, options.trained, folds)
@@ -141,7 +138,6 @@ def _answer_of(form: FormData) -> Answer:
 
 
 def _folds(form: FormData, sent: Upload) -> Path | None:
-    """Store the uploaded table of folds with the marks; None: there is none."""
     file = form.get("folds")
     if not isinstance(file, UploadFile) or not file.filename:
         return None
@@ -182,7 +178,6 @@ LONGEST_S, SILENT_S = 600, 20.0
 
 @router.get("/entries", name="own_entries")
 def own_entries(request: Request, site: CurrentSite, by: CurrentUser) -> Response:
-    """Show the user's own entries, newest first, with their jobs."""
     with site.database.reading() as session:
         own = select(Entry).where(Entry.account_id == by.account).order_by(Entry.created_at.desc())
         lines = [(entry, entry.benchmark, job_of(session, entry)) for entry in session.scalars(own)]
@@ -205,7 +200,6 @@ def entry_page(
     rule: str = "",
     stratum: str = "",
 ) -> Response:
-    """Show an entry as far as the user may see it, under a rule and for a part of the cohort."""
     translate = portal_translator(language_of(request))
     with site.database.reading() as session:
         entry = find_entry(session, by, entry_id)
@@ -244,7 +238,6 @@ def entry_page(
 
 @router.get("/entries/{entry_id}/badge.svg", name="badge")
 def badge(site: CurrentSite, entry_id: str) -> Response:
-    """A public badge of an entry, for other sites."""
     with site.database.reading() as session:
         entry = find_entry(session, ANONYMOUS, entry_id)
         result = None if entry.withdrawn_at else result_of(session, entry)
@@ -257,7 +250,6 @@ def badge(site: CurrentSite, entry_id: str) -> Response:
 
 @router.get("/entries/{entry_id}/report", name="report")
 def report(request: Request, site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """Send the report of an entry; it contains single nodules if the benchmark discloses them."""
     path = _report(request, site, by, entry_id)
     # the sandbox policy separates the report and its script from the site
     return FileResponse(path, headers={"Content-Security-Policy": REPORT_POLICY})
@@ -272,7 +264,6 @@ def report_print(request: Request, site: CurrentSite, by: CurrentUser, entry_id:
 def _report(
     request: Request, site: Site, by: User, entry_id: str, *, is_print: bool = False
 ) -> Path:
-    """The file of a report; made on first request."""
     with site.database.reading() as session:
         entry = find_entry(session, by, entry_id)
         result = None if entry.withdrawn_at else result_of(session, entry)
@@ -336,7 +327,6 @@ def mark_baseline(site: CurrentSite, by: CurrentUser, form: SentForm, entry_id: 
 
 @router.get("/entries/{entry_id}/progress", name="progress")
 async def progress(site: CurrentSite, by: CurrentUser, entry_id: str) -> Response:
-    """Send the progress of a job as server-sent events."""
     first = await run_in_threadpool(_job_progress, site, by, entry_id)
     events = _progress_events(site, by, entry_id, first)
     headers = {"X-Accel-Buffering": "no"}  # a proxy must not buffer the events
@@ -344,13 +334,11 @@ async def progress(site: CurrentSite, by: CurrentUser, entry_id: str) -> Respons
 
 
 def job_of(session: Transaction, entry: Entry) -> Job | None:
-    """The last job of an entry."""
     jobs = select(Job).where(Job.entry_id == entry.id).order_by(Job.version.desc())
     return session.scalar(jobs.limit(1))
 
 
 def versions_of(session: Transaction, entry: Entry) -> list[Result]:
-    """The results of an entry, one for each version of its benchmark."""
     query = select(Result).where(Result.entry_id == entry.id).order_by(Result.version)
     return list(session.scalars(query))
 
@@ -362,7 +350,6 @@ def _has_report(site: Site, entry: Entry, result: Result | None, by: User) -> bo
 
 
 def _comparable(session: Transaction, entry: Entry, by: User) -> list[tuple[str, str]]:
-    """The other entries of the benchmark: ids and displayed names."""
     counted = counted_results(session, entry.benchmark)
     others = [result.entry for result in counted if result.entry_id != entry.id]
     return sorted(

@@ -88,18 +88,15 @@ def score(site: Site, claimed: Claimed, own_key: PrivateKey | None, progress: Pr
 
 
 def disclosed_digests(metrics: JsonObject) -> dict[str, str]:
-    """The public digests of a result: not those of reference and cases."""
     known = metrics.get("digests", {})
     return {name: known[name] for name in ("protocol", "plan", "candidates") if name in known}
 
 
 def drop(site: Site, scored: Scored) -> None:
-    """Delete the result of a claim that is no longer valid."""
     shutil.rmtree(site.results / scored.folder, ignore_errors=True)
 
 
 def sweep_results(site: Site) -> int:
-    """Delete result folders that killed workers left behind; return their number."""
     before = now().timestamp() - LEFT_S
     old = [path for path in site.results.glob("*/*-*") if path.stat().st_mtime < before]
     with site.database.reading() as session:
@@ -243,7 +240,6 @@ def _scored_sealed(
 
 
 def _disclosed_readings(disclosed: JsonObject) -> Iterator[JsonObject]:
-    """The metrics of feedback, as rounded by the policy."""
     for name, estimate in disclosed.get("metrics", {}).items():
         rule, _, metric = name.partition(".")
         metric, _, point = metric.partition("@")

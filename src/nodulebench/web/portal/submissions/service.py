@@ -139,7 +139,6 @@ class SubmitOptions:
 
     @property
     def declared(self) -> JsonObject:
-        """The free texts that are not empty, by name."""
         texts = {"about": self.about, "training": self.training, "link": self.link}
         return {name: text for name, text in texts.items() if text}
 
@@ -210,7 +209,6 @@ def submit(
 
 
 def require_open(session: Transaction, by: User, benchmark: Benchmark) -> None:
-    """Require that a benchmark accepts entries now, and more of them from this account."""
     state = state_of(benchmark)
     if state != "open":
         raise DeniedError(f"benchmark_{state}", 409)
@@ -225,7 +223,6 @@ def require_open(session: Transaction, by: User, benchmark: Benchmark) -> None:
 
 
 def _require_quota(site: Site, session: Transaction, by: User, size: int) -> None:
-    """Limit the storage of an account; organisers are exempt."""
     stored = session.scalar(select(func.sum(Entry.size)).where(Entry.account_id == by.account)) or 0
     if not by.is_organiser and stored + size > site.settings.account_quota:
         raise DeniedError("quota_full", 413)
@@ -239,7 +236,6 @@ def withdraw(site: Site, by: User, entry: str) -> None:
 
 
 def find_entry(session: Transaction, user: User, entry: str) -> Entry:
-    """An entry that a user may see: their own, or one with a result."""
     stored = session.get(Entry, entry)
     if stored is None:
         raise DeniedError("not_found", 404)
@@ -252,7 +248,6 @@ def find_entry(session: Transaction, user: User, entry: str) -> Entry:
 
 
 def find_own(session: Transaction, user: User, entry: str) -> Entry:
-    """An entry of the user; organisers may use any entry."""
     stored = session.get(Entry, entry)
     if stored is None or not (stored.account_id == user.account or user.is_organiser):
         raise DeniedError("not_found", 404)
@@ -260,23 +255,19 @@ def find_own(session: Transaction, user: User, entry: str) -> Entry:
 
 
 def result_of(session: Transaction, entry: Entry) -> Result | None:
-    """The result of an entry under the current version of its benchmark."""
     version = entry.benchmark.version
     query = select(Result).where(Result.entry_id == entry.id, Result.version == version)
     return session.scalar(query)
 
 
 def is_nameless(entry: Entry, user: User) -> bool:
-    """Whether everything that identifies the submitter is hidden from a user."""
     is_known = user.account == entry.account_id or user.is_organiser
     return rules_of(entry.benchmark).is_anonymous and not entry.is_baseline and not is_known
 
 
 def shown_account(entry: Entry, user: User) -> str:
-    """The displayed name of the submitter; empty if it is hidden or deleted."""
     return "" if is_nameless(entry, user) else entry.account.name
 
 
 def shown_name(entry: Entry, user: User) -> str:
-    """The displayed name of an entry; a number if names are hidden."""
     return f"#{entry.id[:6]}" if is_nameless(entry, user) else entry.name

@@ -38,16 +38,13 @@ class SqlDrafts:
         self._lock = Lock()
 
     def every(self) -> Mapping[str, Draft]:
-        """All drafts by case."""
         with self._transactions.reading() as session:
             return self._read(session)
 
     def of(self, case_id: str) -> Draft:
-        """The draft of a case; empty before the first edit."""
         return self.every().get(case_id) or Draft()
 
     def edit(self, case_id: str, edit: Edit) -> SavedDraft | None:
-        """Apply an edit unless it was applied before; return the finding afterwards."""
         with self._transactions.acting() as session:
             draft = self._read(session).get(case_id) or Draft()
             stored = draft.findings.get(edit.finding_id or "")
@@ -75,7 +72,6 @@ class SqlDrafts:
         session.flush()
 
     def _read(self, session: Transaction) -> dict[str, Draft]:
-        """The current drafts, including rows added since the last call."""
         with self._lock:
             table = self._table
             rows = select(table).filter_by(**self._own).where(table.id > self._last)

@@ -47,7 +47,6 @@ class SessionGateway:
         self.limiter = limiter
 
     def guard(self, app: ASGIApp, translate: Translator) -> ASGIApp:
-        """Wrap an application with the guard."""
         return SiteGuard(app, self.sessions, self.limiter, portal_translator(translate.name))
 
 
@@ -63,7 +62,6 @@ class SiteGuard:
         self._translate = translate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond instead of the application if access is denied."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -80,7 +78,6 @@ class SiteGuard:
             await self._error_response(error)(scope, receive, answer)
 
     def _enter(self, request: Request) -> Response | None:
-        """Store the session in the request, or return the refusal."""
         site = self._sessions.site
         user = find_user(site, request)
         request.state.user = user
@@ -105,7 +102,6 @@ class SiteGuard:
         return None
 
     def _upload_slot(self, request: Request) -> AbstractAsyncContextManager[None]:
-        """A slot for an upload, if the request brings a file."""
         if request.method in SAFE or not takes_file(request.url.path):
             return nullcontext()
         return self._limiter.slot(request.state.user.account)
@@ -140,7 +136,6 @@ class LruCache(Generic[Value]):
         self._held: OrderedDict[Hashable, Value] = OrderedDict()
 
     def of(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, made if missing; others are not blocked meanwhile."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)

@@ -23,7 +23,6 @@ VOXELS = "voxels"
 
 
 def scan_folders(site: Site) -> list[str]:
-    """Names of the available scan folders."""
     place = site.settings.scan_sets
     if not place.is_dir():
         return []
@@ -31,7 +30,6 @@ def scan_folders(site: Site) -> list[str]:
 
 
 def images_of(site: Site, name: str) -> Path:
-    """The path of a scan folder, or DeniedError."""
     if name not in scan_folders(site):
         raise DeniedError("not_found", 404)
     return site.settings.scan_sets / name
