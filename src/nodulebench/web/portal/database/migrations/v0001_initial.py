@@ -1,348 +1,148 @@
-"""Make every table of the site."""
+"""Make every table of the site.
+
+The tables are listed here as they were in this version; those of ``models`` may change later.
+"""
+
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
+
+from nodulebench.web.portal.database.models import NAMING
 
 revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
 
+TYPES: dict[str, type[sa.types.TypeEngine[Any]]] = {
+    "text": sa.String,
+    "long_text": sa.Text,
+    "integer": sa.Integer,
+    "serial": sa.Integer,
+    "big_integer": sa.BigInteger,
+    "boolean": sa.Boolean,
+    "time": sa.DateTime,
+    "json": sa.JSON,
+    "bytes": sa.LargeBinary,
+}
+"""``serial``: numbered by the database."""
+TABLES = {
+    "account": (
+        "id text key, login text unique, name text, roles json, password text?, "
+        "totp_secret text?, totp_step integer, created_at time, closed_at time?"
+    ),
+    "attempt": "id serial key, aim text, at time",
+    "benchmark": (
+        "id text key, title text, about long_text, reference text, is_sealed boolean, "
+        "protocol text, rules json, version integer, opens_at time?, closes_at time?, "
+        "is_shown boolean, created_at time"
+    ),
+    "event": "number integer key, content bytes",
+    "event_head": "id integer key, content bytes",
+    "project": "id text key, title text, images text, created_at time",
+    "setting": "name text key, value json",
+    "worker": "name text key, opens_sealed boolean, started_at time, seen_at time",
+    "announcement": (
+        "id text key, benchmark_id text? -> benchmark.id, text long_text, created_at time, "
+        "ended_at time?"
+    ),
+    "entry": (
+        "id text key, benchmark_id text index -> benchmark.id, "
+        "account_id text index -> account.id, name text, track text, kind text, file text, "
+        "digest text, size big_integer, declared json, accepted_rules json, receipt json, "
+        "is_baseline boolean, created_at time, withdrawn_at time?"
+    ),
+    "exam": (
+        "id text key, title text, images text, rules json, made_by text -> account.id, "
+        "created_at time, ended_at time?"
+    ),
+    "identity": (
+        "issuer text key, subject text key, account_id text index -> account.id, created_at time"
+    ),
+    "invitation": (
+        "digest text key, id text unique, roles json, account_id text? -> account.id, "
+        "made_by text, created_at time, expires_at time, used_at time?"
+    ),
+    "project_edit": (
+        "id serial key, project_id text -> project.id, person text, case_id text, "
+        "content json, created_at time"
+    ),
+    "project_event": "project_id text key -> project.id, number integer key, content bytes",
+    "project_head": "project_id text key -> project.id, content bytes",
+    "project_member": (
+        "project_id text key -> project.id, account_id text key -> account.id, person text"
+    ),
+    "release": (
+        "id text key, benchmark_id text index -> benchmark.id, file text, kind text, "
+        "size big_integer, changed big_integer, digest text, created_at time, "
+        "ended_at time?"
+    ),
+    "session": (
+        "digest text key, id text unique, account_id text index -> account.id, csrf text, "
+        "created_at time, seen_at time, agent text"
+    ),
+    "token": (
+        "digest text key, id text unique, account_id text index -> account.id, name text, "
+        "created_at time, used_at time?, ended_at time?"
+    ),
+    "exam_edit": (
+        "id serial key, exam_id text -> exam.id, account_id text -> account.id, "
+        "case_id text, content json, created_at time"
+    ),
+    "exam_result": (
+        "exam_id text key -> exam.id, account_id text key -> account.id, has_passed boolean, "
+        "sheet json, created_at time"
+    ),
+    "job": (
+        "id text key, entry_id text -> entry.id, version integer, state text index, "
+        "claim text, worker text, lease_until time?, attempts integer, progress json, "
+        "problems json, is_cancelling boolean, created_at time, ended_at time?"
+    ),
+    "project_exam": "project_id text key -> project.id, exam_id text -> exam.id",
+    "result": (
+        "id text key, entry_id text -> entry.id, version integer, folder text, digest text, "
+        "metrics json, created_at time"
+    ),
+    "certificate": (
+        "number integer key, result_id text unique -> result.id, content json, created_at time"
+    ),
+}
+"""Table -> its columns: name, type (``?``: may be null), then whether it is (part of) the key, is
+unique or has an index, and the column that it refers to."""
+UNIQUE = {
+    "project_member": ("project_id", "person"),
+    "job": ("entry_id", "version"),
+    "result": ("entry_id", "version"),
+}
+INDEXES = {
+    "attempt": ("aim", "at"),
+    "project_edit": ("project_id", "person", "id"),
+    "exam_edit": ("exam_id", "account_id", "id"),
+}
+
 
 def upgrade() -> None:
-    op.create_table(
-        "account",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("login", sa.String(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("roles", sa.JSON(), nullable=False),
-        sa.Column("password", sa.String(), nullable=True),
-        sa.Column("totp_secret", sa.String(), nullable=True),
-        sa.Column("totp_step", sa.Integer(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.Column("closed_at", sa.DateTime(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_account")),
-        sa.UniqueConstraint("login", name=op.f("uq_account_login")),
-    )
-    op.create_table(
-        "attempt",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("aim", sa.String(), nullable=False),
-        sa.Column("at", sa.DateTime(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_attempt")),
-    )
-    op.create_index(op.f("ix_attempt_aim_at"), "attempt", ["aim", "at"], unique=False)
-    op.create_table(
-        "benchmark",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("title", sa.String(), nullable=False),
-        sa.Column("about", sa.Text(), nullable=False),
-        sa.Column("reference", sa.String(), nullable=False),
-        sa.Column("is_sealed", sa.Boolean(), nullable=False),
-        sa.Column("protocol", sa.String(), nullable=False),
-        sa.Column("rules", sa.JSON(), nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("opens_at", sa.DateTime(), nullable=True),
-        sa.Column("closes_at", sa.DateTime(), nullable=True),
-        sa.Column("is_shown", sa.Boolean(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_benchmark")),
-    )
-    op.create_table(
-        "event",
-        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("content", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("number", name=op.f("pk_event")),
-    )
-    op.create_table(
-        "event_head",
-        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("content", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_event_head")),
-    )
-    op.create_table(
-        "project",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("title", sa.String(), nullable=False),
-        sa.Column("images", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_project")),
-    )
-    op.create_table(
-        "setting",
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("value", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("pk_setting")),
-    )
-    op.create_table(
-        "worker",
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("opens_sealed", sa.Boolean(), nullable=False),
-        sa.Column("started_at", sa.DateTime(), nullable=False),
-        sa.Column("seen_at", sa.DateTime(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("pk_worker")),
-    )
-    op.create_table(
-        "announcement",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("benchmark_id", sa.String(), nullable=True),
-        sa.Column("text", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.Column("ended_at", sa.DateTime(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["benchmark_id"], ["benchmark.id"], name=op.f("fk_announcement_benchmark_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_announcement")),
-    )
-    op.create_table(
-        "entry",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("benchmark_id", sa.String(), nullable=False),
-        sa.Column("account_id", sa.String(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("track", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("file", sa.String(), nullable=False),
-        sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("size", sa.BigInteger(), nullable=False),
-        sa.Column("declared", sa.JSON(), nullable=False),
-        sa.Column("accepted_rules", sa.JSON(), nullable=False),
-        sa.Column("receipt", sa.JSON(), nullable=False),
-        sa.Column("is_baseline", sa.Boolean(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.Column("withdrawn_at", sa.DateTime(), nullable=True),
-        sa.ForeignKeyConstraint(["account_id"], ["account.id"], name=op.f("fk_entry_account_id")),
-        sa.ForeignKeyConstraint(
-            ["benchmark_id"], ["benchmark.id"], name=op.f("fk_entry_benchmark_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_entry")),
-    )
-    op.create_index(op.f("ix_entry_account_id"), "entry", ["account_id"], unique=False)
-    op.create_index(op.f("ix_entry_benchmark_id"), "entry", ["benchmark_id"], unique=False)
-    op.create_table(
-        "exam",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("title", sa.String(), nullable=False),
-        sa.Column("images", sa.String(), nullable=False),
-        sa.Column("rules", sa.JSON(), nullable=False),
-        sa.Column("made_by", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.Column("ended_at", sa.DateTime(), nullable=True),
-        sa.ForeignKeyConstraint(["made_by"], ["account.id"], name=op.f("fk_exam_made_by")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_exam")),
-    )
-    op.create_table(
-        "identity",
-        sa.Column("issuer", sa.String(), nullable=False),
-        sa.Column("subject", sa.String(), nullable=False),
-        sa.Column("account_id", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["account_id"], ["account.id"], name=op.f("fk_identity_account_id")
-        ),
-        sa.PrimaryKeyConstraint("issuer", "subject", name=op.f("pk_identity")),
-    )
-    op.create_index(op.f("ix_identity_account_id"), "identity", ["account_id"], unique=False)
-    op.create_table(
-        "invitation",
-        sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("roles", sa.JSON(), nullable=False),
-        sa.Column("account_id", sa.String(), nullable=True),
-        sa.Column("made_by", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.Column("expires_at", sa.DateTime(), nullable=False),
-        sa.Column("used_at", sa.DateTime(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["account_id"], ["account.id"], name=op.f("fk_invitation_account_id")
-        ),
-        sa.PrimaryKeyConstraint("digest", name=op.f("pk_invitation")),
-        sa.UniqueConstraint("id", name=op.f("uq_invitation_id")),
-    )
-    op.create_table(
-        "project_edit",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("project_id", sa.String(), nullable=False),
-        sa.Column("person", sa.String(), nullable=False),
-        sa.Column("case_id", sa.String(), nullable=False),
-        sa.Column("content", sa.JSON(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["project.id"], name=op.f("fk_project_edit_project_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_project_edit")),
-    )
-    op.create_index(
-        op.f("ix_project_edit_project_id_person_id"),
-        "project_edit",
-        ["project_id", "person", "id"],
-        unique=False,
-    )
-    op.create_table(
-        "project_event",
-        sa.Column("project_id", sa.String(), nullable=False),
-        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("content", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["project.id"], name=op.f("fk_project_event_project_id")
-        ),
-        sa.PrimaryKeyConstraint("project_id", "number", name=op.f("pk_project_event")),
-    )
-    op.create_table(
-        "project_head",
-        sa.Column("project_id", sa.String(), nullable=False),
-        sa.Column("content", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["project.id"], name=op.f("fk_project_head_project_id")
-        ),
-        sa.PrimaryKeyConstraint("project_id", name=op.f("pk_project_head")),
-    )
-    op.create_table(
-        "project_member",
-        sa.Column("project_id", sa.String(), nullable=False),
-        sa.Column("account_id", sa.String(), nullable=False),
-        sa.Column("person", sa.String(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["account_id"], ["account.id"], name=op.f("fk_project_member_account_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["project.id"], name=op.f("fk_project_member_project_id")
-        ),
-        sa.PrimaryKeyConstraint("project_id", "account_id", name=op.f("pk_project_member")),
-        sa.UniqueConstraint(
-            "project_id", "person", name=op.f("uq_project_member_project_id_person")
-        ),
-    )
-    op.create_table(
-        "release",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("benchmark_id", sa.String(), nullable=False),
-        sa.Column("file", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("size", sa.BigInteger(), nullable=False),
-        sa.Column("changed", sa.BigInteger(), nullable=False),
-        sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.Column("ended_at", sa.DateTime(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["benchmark_id"], ["benchmark.id"], name=op.f("fk_release_benchmark_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_release")),
-    )
-    op.create_index(op.f("ix_release_benchmark_id"), "release", ["benchmark_id"], unique=False)
-    op.create_table(
-        "session",
-        sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("account_id", sa.String(), nullable=False),
-        sa.Column("csrf", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.Column("seen_at", sa.DateTime(), nullable=False),
-        sa.Column("agent", sa.String(), nullable=False),
-        sa.ForeignKeyConstraint(["account_id"], ["account.id"], name=op.f("fk_session_account_id")),
-        sa.PrimaryKeyConstraint("digest", name=op.f("pk_session")),
-        sa.UniqueConstraint("id", name=op.f("uq_session_id")),
-    )
-    op.create_index(op.f("ix_session_account_id"), "session", ["account_id"], unique=False)
-    op.create_table(
-        "token",
-        sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("account_id", sa.String(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.Column("used_at", sa.DateTime(), nullable=True),
-        sa.Column("ended_at", sa.DateTime(), nullable=True),
-        sa.ForeignKeyConstraint(["account_id"], ["account.id"], name=op.f("fk_token_account_id")),
-        sa.PrimaryKeyConstraint("digest", name=op.f("pk_token")),
-        sa.UniqueConstraint("id", name=op.f("uq_token_id")),
-    )
-    op.create_index(op.f("ix_token_account_id"), "token", ["account_id"], unique=False)
-    op.create_table(
-        "exam_edit",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("exam_id", sa.String(), nullable=False),
-        sa.Column("account_id", sa.String(), nullable=False),
-        sa.Column("case_id", sa.String(), nullable=False),
-        sa.Column("content", sa.JSON(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["account_id"], ["account.id"], name=op.f("fk_exam_edit_account_id")
-        ),
-        sa.ForeignKeyConstraint(["exam_id"], ["exam.id"], name=op.f("fk_exam_edit_exam_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_exam_edit")),
-    )
-    op.create_index(
-        op.f("ix_exam_edit_exam_id_account_id_id"),
-        "exam_edit",
-        ["exam_id", "account_id", "id"],
-        unique=False,
-    )
-    op.create_table(
-        "exam_result",
-        sa.Column("exam_id", sa.String(), nullable=False),
-        sa.Column("account_id", sa.String(), nullable=False),
-        sa.Column("has_passed", sa.Boolean(), nullable=False),
-        sa.Column("sheet", sa.JSON(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["account_id"], ["account.id"], name=op.f("fk_exam_result_account_id")
-        ),
-        sa.ForeignKeyConstraint(["exam_id"], ["exam.id"], name=op.f("fk_exam_result_exam_id")),
-        sa.PrimaryKeyConstraint("exam_id", "account_id", name=op.f("pk_exam_result")),
-    )
-    op.create_table(
-        "job",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("entry_id", sa.String(), nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("state", sa.String(), nullable=False),
-        sa.Column("claim", sa.String(), nullable=False),
-        sa.Column("worker", sa.String(), nullable=False),
-        sa.Column("lease_until", sa.DateTime(), nullable=True),
-        sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("progress", sa.JSON(), nullable=False),
-        sa.Column("problems", sa.JSON(), nullable=False),
-        sa.Column("is_cancelling", sa.Boolean(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.Column("ended_at", sa.DateTime(), nullable=True),
-        sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_job_entry_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_job")),
-        sa.UniqueConstraint("entry_id", "version", name=op.f("uq_job_entry_id_version")),
-    )
-    op.create_index(op.f("ix_job_state"), "job", ["state"], unique=False)
-    op.create_table(
-        "project_exam",
-        sa.Column("project_id", sa.String(), nullable=False),
-        sa.Column("exam_id", sa.String(), nullable=False),
-        sa.ForeignKeyConstraint(["exam_id"], ["exam.id"], name=op.f("fk_project_exam_exam_id")),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["project.id"], name=op.f("fk_project_exam_project_id")
-        ),
-        sa.PrimaryKeyConstraint("project_id", name=op.f("pk_project_exam")),
-    )
-    op.create_table(
-        "result",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("entry_id", sa.String(), nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("folder", sa.String(), nullable=False),
-        sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("metrics", sa.JSON(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_result_entry_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_result")),
-        sa.UniqueConstraint("entry_id", "version", name=op.f("uq_result_entry_id_version")),
-    )
-    op.create_table(
-        "certificate",
-        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("result_id", sa.String(), nullable=False),
-        sa.Column("content", sa.JSON(), nullable=False),
-        sa.Column("created_at", sa.DateTime(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["result_id"], ["result.id"], name=op.f("fk_certificate_result_id")
-        ),
-        sa.PrimaryKeyConstraint("number", name=op.f("pk_certificate")),
-        sa.UniqueConstraint("result_id", name=op.f("uq_certificate_result_id")),
+    tables = sa.MetaData(naming_convention=NAMING)
+    for name, columns in TABLES.items():
+        table = sa.Table(name, tables, *map(_column, columns.split(", ")))
+        if name in UNIQUE:
+            table.append_constraint(sa.UniqueConstraint(*UNIQUE[name]))
+        if name in INDEXES:
+            sa.Index(None, *(table.c[column] for column in INDEXES[name]))
+    tables.create_all(op.get_bind(), checkfirst=False)
+
+
+def _column(stated: str) -> sa.Column[Any]:
+    words, _, target = stated.partition(" -> ")
+    name, kind, *marks = words.split()
+    return sa.Column(
+        name,
+        TYPES[kind.rstrip("?")](),
+        *([sa.ForeignKey(target)] if target else []),
+        primary_key="key" in marks,
+        unique="unique" in marks or None,
+        index="index" in marks or None,
+        nullable=kind.endswith("?"),
+        autoincrement=kind == "serial",
     )
