@@ -113,13 +113,8 @@ def _is_table(given: object) -> bool:
         isinstance(given, pl.DataFrame)
         or (isinstance(given, Mapping) and bool({"case_id", "seriesuid"} & given.keys()))
         or (isinstance(given, np.ndarray) and given.dtype.names is not None)
-        or _is_pandas(given)
+        or (type(given).__module__.startswith("pandas") and hasattr(given, "columns"))
     )
-
-
-def _is_pandas(given: object) -> bool:
-    """Whether it is a frame of pandas, which need not be installed."""
-    return type(given).__module__.startswith("pandas") and hasattr(given, "columns")
 
 
 def _columns(given: Any) -> JsonObject:

@@ -85,7 +85,11 @@ def same_developer(name: str) -> str:
 
 def require_one_developer(name: str) -> None:
     """Require a name in one script in common use."""
-    scripts = {_script(character) for character in same_developer(name) if character.isalpha()}
+    scripts = {
+        unicodedata.name(character, "unknown").split(" ")[0]
+        for character in same_developer(name)
+        if character.isalpha()
+    }
     if not (scripts <= {"LATIN", *_ASIAN} or (len(scripts) == 1 and scripts <= _SCRIPTS)):
         raise InputError.at(
             f"developer '{same_developer(name)}'",
@@ -134,11 +138,6 @@ def skeletons_of(name: str) -> tuple[str, str]:
 def _skeleton(text: str) -> str:
     like = text.translate(_SIMILAR).casefold().translate(_SIMILAR)
     return like.replace("rn", "m").replace("vv", "w").replace("i", "l")
-
-
-def _script(letter: str) -> str:
-    """Return the script of a letter: the first word of its Unicode name."""
-    return unicodedata.name(letter, "unknown").split(" ")[0]
 
 
 def _is_invisible(character: str) -> bool:

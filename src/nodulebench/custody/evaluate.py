@@ -262,7 +262,8 @@ def run_charged_evaluation(
         "disclosed": disclosed,
         "corrected": corrected_metrics(document, status, is_lower_better),
     }
-    content, reason = _json_bytes(disclosed), disclosed.get("verdict_reason")
+    content = (json.dumps(disclosed, indent=1, allow_nan=False) + "\n").encode()
+    reason = disclosed.get("verdict_reason")
     with stored_result(opened, number, evaluation, about) as digest:
         opened.record(
             "evaluated",
@@ -375,10 +376,6 @@ def _write(
         (stage / FEEDBACK).write_bytes(content)
         (stage / CHECKPOINT).write_bytes(checkpoint.to_bytes())
     return [options.out / FEEDBACK, options.out / CHECKPOINT]
-
-
-def _json_bytes(value: object) -> bytes:
-    return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode()
 
 
 @dataclass(frozen=True, slots=True)

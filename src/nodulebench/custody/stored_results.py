@@ -188,7 +188,10 @@ def _contents(evaluation: Evaluation, about: Mapping[str, object]) -> dict[str, 
         documents[PLAN] = plan_document(evaluation.plan.plan)
     tables = scored_tables(evaluation) | input_tables(evaluation)
     return {
-        **{name: _json_bytes(document) for name, document in documents.items()},
+        **{
+            name: (json.dumps(document, allow_nan=False) + "\n").encode()
+            for name, document in documents.items()
+        },
         **{name: _parquet(table) for name, table in tables.items()},
     }
 
@@ -210,10 +213,6 @@ def _packed(contents: Mapping[str, bytes]) -> bytes:
 def _unpacked(content: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
-
-
-def _json_bytes(value: object) -> bytes:
-    return (json.dumps(value, allow_nan=False) + "\n").encode()
 
 
 EVALUATIONS, EVALUATIONS_SCHEMA = "evaluations.json", "nodulebench/stored-evaluations@1"

@@ -116,7 +116,8 @@ def developers_result(
 ) -> tuple[Document, dict[str, pl.DataFrame]]:
     """Return evaluation.json and the tables of a developer's copy, whose algorithm comes first."""
     results = [results[0], *(result for result in results[1:] if _use(result) == _use(results[0]))]
-    own = _own_name(results)
+    name = str(results[0].about["name"])
+    own = _called(results[0]) if name in map(_called, results[1:]) else name
     document = joined(
         [_disclosed(result, own if result is results[0] else "", reuse) for result in results]
     )
@@ -129,7 +130,9 @@ def developers_result(
         shown = developers_document(
             study.document.with_comparison(disclosed), reuse.minimum_stratum
         )
-        document = _with_printed(document, shown)
+        content = document.to_json()
+        content["comparisons"] = as_printed(shown.to_json()["comparisons"])
+        document = read_evaluation(content, "comparison")
     curves = developers_curves(study.curves, document)
     if reuse.feedback != "cases":
         return document, {CURVE_FILE: curves}
@@ -151,18 +154,6 @@ def _of_many(
         for summary in summaries
         if not any(0 < count < fewest for count in asdict(summary.nodules).values())
     )
-
-
-def _with_printed(document: Document, shown: Document) -> Document:
-    content = document.to_json()
-    content["comparisons"] = as_printed(shown.to_json()["comparisons"])
-    return read_evaluation(content, "comparison")
-
-
-def _own_name(results: Sequence[StoredResult]) -> str:
-    """Return the developer's own name for the algorithm, unless it is another one's alias."""
-    name = str(results[0].about["name"])
-    return _called(results[0]) if name in map(_called, results[1:]) else name
 
 
 def _disclosed(result: StoredResult, own: str, reuse: Reuse) -> Document:

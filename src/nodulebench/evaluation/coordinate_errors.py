@@ -57,17 +57,13 @@ def coordinate_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
     }
     error = max(tried, key=lambda name: tried[name])
     values = {"given": given, "nodules": nodules}
-    if _explains(tried[error], given, nodules):
+    if tried[error] >= max(FEWEST_NODULES, LEAST_SHARE * nodules, LEAST_GAIN * given + 1):
         return (Notice("would_be_hit", {**values, "hits": tried[error], "slip": error}),)
     if given >= VERY_FEW * nodules:
         return ()
     if GRID_ERRORS[0] not in tried:
         return (Notice("few_hits", {**values, "untried": cohort.case_count}),)
     return (Notice("few_hits", values),)
-
-
-def _explains(hits: int, given: int, nodules: int) -> bool:
-    return hits >= max(FEWEST_NODULES, LEAST_SHARE * nodules, LEAST_GAIN * given + 1)
 
 
 def _hits(

@@ -271,7 +271,13 @@ def _recompute_folder(evaluated: Evaluated) -> Recomputed:
         return Recomputed(differences=changed)
     comparisons = _recompute_comparisons(evaluated)
     return verify_numbers(
-        evaluated, evaluated.reference, _stored_submissions(evaluated), comparisons
+        evaluated,
+        evaluated.reference,
+        [  # notices from reading the original files are only written
+            replace(evaluated.submissions[algorithm.name], notices=algorithm.notices)
+            for algorithm in evaluated.document.algorithms
+        ],
+        comparisons,
     )
 
 
@@ -344,14 +350,6 @@ def tables_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterato
             else read_parquet(folder / name)
         )
         yield from table_differences(written, table, name)
-
-
-def _stored_submissions(evaluated: Evaluated) -> list[Submission]:
-    """The submissions in the folder; notices from reading the original files are only written."""
-    return [
-        replace(evaluated.submissions[algorithm.name], notices=algorithm.notices)
-        for algorithm in evaluated.document.algorithms
-    ]
 
 
 def _read_originals(

@@ -169,8 +169,5 @@ def _read_lidc(
     passed_over = [
         Notice("file_passed_over", {"problem": str(problem)}) for problem in files.problems
     ]
-    return pixel_readings(_name(source), chosen, cases, [*files.notices, *passed_over])
-
-
-def _name(source: Path) -> str:
-    return source.resolve().name.split(".")[0] or "readings"
+    name = source.resolve().name.split(".")[0] or "readings"
+    return pixel_readings(name, chosen, cases, [*files.notices, *passed_over])

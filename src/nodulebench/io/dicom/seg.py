@@ -203,7 +203,12 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 
     A mark without outlines is filled as its box, a mark without slices as a box of its diameter.
     """
-    algorithm = _algorithm(submission.name)
+    with needs("dicom", "writing DICOM segmentations"):
+        import highdicom
+    family = coded(Concept("123110", "DCM", "Artificial Intelligence"))
+    algorithm = highdicom.AlgorithmIdentificationSequence(
+        name=submission.name[:64], version="-", family=family
+    )
     _write_owners(submission, submission.marks, cases, path, MARK_SLICES, algorithm)
 
 
@@ -260,13 +265,6 @@ def _write_owners(
             for case, outlines in by_case.items()
         ),
     )
-
-
-def _algorithm(name: str) -> "AlgorithmIdentificationSequence":
-    with needs("dicom", "writing DICOM segmentations"):
-        import highdicom
-    family = coded(Concept("123110", "DCM", "Artificial Intelligence"))
-    return highdicom.AlgorithmIdentificationSequence(name=name[:64], version="-", family=family)
 
 
 def _segmentation(

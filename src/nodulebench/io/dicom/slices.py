@@ -253,7 +253,9 @@ def _plane(group: Callable[[str], "Dataset | None"]) -> JsonObject:
 
 
 def _pixel_layout(data: "FileDataset", path: Path, file: BinaryIO) -> PixelLayout:
-    syntax = str(data.file_meta.get("TransferSyntaxUID", "")) or _guessed_syntax(data)
+    syntax = str(data.file_meta.get("TransferSyntaxUID", "")) or (
+        IMPLICIT_LITTLE if data.is_implicit_VR else EXPLICIT_LITTLE
+    )
     offset, length = 0, 0
     if syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE):
         offset, length = _pixel_element(file, is_explicit=syntax == EXPLICIT_LITTLE)
@@ -288,7 +290,3 @@ def _pixel_element(file: BinaryIO, *, is_explicit: bool) -> tuple[int, int]:
     start, size = (12, head[8:12]) if is_explicit else (8, head[4:8])
     length = int.from_bytes(size, "little")
     return (place + start, -1 if length == 0xFFFFFFFF else length)
-
-
-def _guessed_syntax(data: "FileDataset") -> str:
-    return IMPLICIT_LITTLE if data.is_implicit_VR else EXPLICIT_LITTLE

@@ -33,7 +33,10 @@ def write_cohorts(cells: Cells, path: Path) -> None:
     """
     cells = {cell: cohort.at_every_score for cell, cohort in cells.items()}
     first = _same_nodules(cells)
-    lesion = _lesion_numbers(first.nodule_case)
+    numbers = pl.DataFrame({"case": first.nodule_case}).select(
+        (pl.int_range(pl.len()).over("case") + 1).alias("number")
+    )
+    lesion = numbers["number"].cast(pl.Int64).to_numpy()
     treatments, readers = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
     numbered = [
         (str(readers.index(reader) + 1), str(treatments.index(treatment) + 1), cohort)
@@ -95,13 +98,6 @@ def _same_nodules(cells: Cells) -> LabelledCohort:
         problems.add("jafroc_xlsx", "needs at least two cases or nodules.")
     raise_problems(problems)
     return first
-
-
-def _lesion_numbers(nodule_case: IntArray) -> IntArray:
-    numbers = pl.DataFrame({"case": nodule_case}).select(
-        (pl.int_range(pl.len()).over("case") + 1).alias("number")
-    )
-    return numbers["number"].cast(pl.Int64).to_numpy()
 
 
 def _truth(

@@ -111,7 +111,10 @@ def _fill(session: Transaction, folder: Path, site: Site, source: Path) -> int:
         if any(name not in table.columns for row in rows for name in row):
             raise _of_later_version(source)
         for start in range(0, len(rows), _CHUNK):
-            typed = [_typed(table, row) for row in rows[start : start + _CHUNK]]
+            typed = [
+                {name: _of_kind(table.columns[name].type, value) for name, value in row.items()}
+                for row in rows[start : start + _CHUNK]
+            ]
             session.execute(insert(table), typed)
         if not site.database.is_sqlite and "id" in table.columns and rows:
             _count_on(session, table)
@@ -174,10 +177,6 @@ def _as_json(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
-
-
-def _typed(table: Table, row: JsonObject) -> JsonObject:
-    return {name: _of_kind(table.columns[name].type, value) for name, value in row.items()}
 
 
 def _of_kind(kind: TypeEngine[Any], value: object) -> object:

@@ -41,7 +41,11 @@ def check_submission(
     try:
         folder = algorithm_of(sent.path)
         if folder is not None and track == "detection":
-            check = _checked_algorithm(benchmark, folder)
+            if not rules_of(benchmark).takes_algorithms:
+                what = "is an algorithm, and this benchmark takes marks."
+                raise InputError.at(folder.name, what, "Run it, and send its marks.")
+            named_algorithm(str(folder))
+            check = Checked(folder, ALGORITHM)
         else:
             cases = known_cases(site, benchmark)
             check = check_without_reference(marks_of(sent.path), cases, benchmark.protocol)
@@ -95,11 +99,3 @@ def declared_training(
     except InputError as error:
         raise InputError(with_plain_names(error.problems, str(folds.parent))) from error
     return Training(answer=answer, folds=file_digest(folds), count=given["fold"].n_unique())
-
-
-def _checked_algorithm(benchmark: Benchmark, folder: Path) -> Checked:
-    if not rules_of(benchmark).takes_algorithms:
-        what = "is an algorithm, and this benchmark takes marks."
-        raise InputError.at(folder.name, what, "Run it, and send its marks.")
-    named_algorithm(str(folder))
-    return Checked(folder, ALGORITHM)
