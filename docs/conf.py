@@ -7,6 +7,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 from generate import write_pages  # noqa: E402
+from keywords import add_keywords  # noqa: E402
 from twins import write_twins  # noqa: E402
 
 from nodulebench import __version__  # noqa: E402
@@ -23,6 +24,7 @@ myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
+html_search_scorer = str(HERE / "search.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_static_path = ["static"]
@@ -36,4 +38,5 @@ html_theme_options = {
 
 def setup(app):
     app.connect("builder-inited", lambda _: write_pages(HERE / "reference" / "generated"))
+    app.connect("source-read", add_keywords)
     app.connect("build-finished", write_twins)

@@ -8,6 +8,9 @@ import nodulebench.i18n
 from generate.markdown import code, table
 
 CATALOGUE = Path(nodulebench.i18n.__file__).parent / "locales/en/LC_MESSAGES/notices.po"
+KEYWORDS = """---
+keywords: warning code, error code, what does a warning mean, what does a warning code mean
+---"""
 
 
 def messages_page() -> str:
@@ -21,10 +24,12 @@ def messages_page() -> str:
         rows.append([code(name), " / ".join(texts).replace("<", "&lt;")])
     return "\n\n".join(
         [
-            "# Messages",
-            "Files such as `evaluation.json` hold notices, reasons and warnings as codes with "
-            "values. Programs can rely on the codes. Reports and the terminal show the text, in "
-            "English or Chinese. Braces mark a value. Square brackets mark a part that is "
+            KEYWORDS,
+            "# Messages and their codes",
+            "To find out what a warning or an error means, search this page for its code or its "
+            "words. Files such as `evaluation.json` hold notices, reasons and warnings as codes "
+            "with values. Programs can rely on the codes. Reports and the terminal show the text, "
+            "in English or Chinese. Braces mark a value. Square brackets mark a part that is "
             "shown only if its value is known.",
             table(["code", "text"], sorted(rows)),
             "",

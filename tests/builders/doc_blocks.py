@@ -21,7 +21,7 @@ from nodulebench.cli import main
 
 FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<kind>[^\n`]*)\n(?P<body>.*?)^(?P=ticks)$", re.M | re.S)
 CAPTION = re.compile(r"^:caption: (?P<name>\S+)\n\n?", re.M)
-STARTS_FROM = re.compile(r"\A---\nstarts_from: (?P<page>\S+)\n---\n")
+STARTS_FROM = re.compile(r"\A---\n(?:\w+: .*\n)*?starts_from: (?P<page>\S+)\n")
 
 
 @dataclass(frozen=True)
