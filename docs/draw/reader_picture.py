@@ -9,9 +9,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from nodulebench.report.charts.styles import Dot
-from nodulebench.report.charts.svg import HEIGHT, LEFT, TOP, WIDTH, Axis, nice_ticks, plot
-from nodulebench.report.pages.svg import label, on_paper
+from nodulebench.report.charts import HEIGHT, LEFT, TOP, WIDTH, plot
+from nodulebench.report.pages.svg import Axis, Dot, label, nice_ticks, on_paper
 
 PAGE = Path(__file__).parents[1] / "explanation" / "readers-as-algorithms.md"
 PICTURE = Path(__file__).parents[1] / "pictures" / "readers-as-algorithms.svg"

@@ -34,8 +34,7 @@ from nodulebench.core.results import Curve, Estimate, Evaluation
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import curve_table
 from nodulebench.i18n.translator import translator
-from nodulebench.report.charts.styles import Style
-from nodulebench.report.charts.svg import FINE, HEIGHT, WIDTH, Axis, Line, plot
+from nodulebench.report.charts import FINE, HEIGHT, WIDTH, Line, plot
 from nodulebench.report.content import ReportAttachments, report_content
 from nodulebench.report.curves import rate_axis
 from nodulebench.report.developer_copy import (
@@ -46,6 +45,7 @@ from nodulebench.report.developer_copy import (
 )
 from nodulebench.report.excerpts import excerpt
 from nodulebench.report.html import render_html
+from nodulebench.report.pages.svg import Axis, Style
 from nodulebench.report.pdf import Printed
 
 TRANSLATE = translator()

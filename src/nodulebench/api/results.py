@@ -107,7 +107,7 @@ class Result(Evaluation):
             InputError: if there is no FROC to draw.
             UnknownNameError: if there is no such rule.
         """
-        from nodulebench.report.charts.interactive import with_legend
+        from nodulebench.report.charts import with_legend
         from nodulebench.report.curves import by_curve, froc_charts
         from nodulebench.report.pages.svg import on_paper
 

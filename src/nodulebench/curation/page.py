@@ -15,7 +15,7 @@ from nodulebench.curation.duplicates import DUPLICATE_CODES
 from nodulebench.curation.examine import ExaminedSeries
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Section, Table, count, words
-from nodulebench.report.charts.diagrams import Step, flow_chart
+from nodulebench.report.charts import Step, flow_chart
 from nodulebench.report.pages.svg import standalone
 from nodulebench.report.pages.templates import Block, PageFrame, framed_page
 

@@ -18,7 +18,7 @@ from nodulebench.detection.rescore import read_positions
 from nodulebench.i18n.translator import translator
 from nodulebench.io.atomic import replace_whole
 from nodulebench.io.csv_files import write_csv
-from nodulebench.report.charts.lines import learning_chart
+from nodulebench.report.line_charts import learning_chart
 
 if TYPE_CHECKING:
     from nodulebench.detection.networks.cross_validation import Course, Trained

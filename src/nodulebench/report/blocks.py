@@ -1,4 +1,4 @@
-"""Blocks that hold others or plain text: side by side, under a heading that opens, paragraphs."""
+"""Parts of a page: tables and their cells, paragraphs, blocks that hold others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,8 +12,8 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import UNDEFINED, decimals, interval, significant, whole
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.charts.svg import rate_bar
 from nodulebench.report.pages.cells import NOTHING, Cell
+from nodulebench.report.pages.svg import rate_bar
 from nodulebench.report.pages.templates import Block
 
 

@@ -44,10 +44,9 @@ from nodulebench.report.blocks import (
     undefined,
     words,
 )
-from nodulebench.report.charts.bars import Bars, Value, row_chart
-from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.svg import Axis, few_ticks
+from nodulebench.report.charts import Bars, Chart, Value, row_chart
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.svg import Axis, few_ticks
 from nodulebench.report.pages.templates import Block
 from nodulebench.report.summary import (
     differences_of,

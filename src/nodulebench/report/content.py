@@ -10,7 +10,7 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Fold, Section, Side, Table, closed_if_long, tables_of
-from nodulebench.report.charts.interactive import switched
+from nodulebench.report.charts import switched
 from nodulebench.report.curves import (
     Curves,
     by_curve,

@@ -7,10 +7,9 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.numbers import decimals, whole
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Row, Section, Side, Table, count, head, words
-from nodulebench.report.charts.bars import Bars, Value, row_chart
-from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.svg import Axis
+from nodulebench.report.charts import Bars, Chart, Value, row_chart
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.svg import Axis
 from nodulebench.report.pages.templates import Block, PageFrame, framed_page
 
 MOST_ROWS = 12

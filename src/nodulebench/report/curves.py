@@ -13,16 +13,17 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.numbers import decimals, percent, rate
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.charts.bars import histogram
-from nodulebench.report.charts.interactive import (
+from nodulebench.report.charts import (
     MOST_BANDS,
+    WIDTH,
     Chart,
+    Line,
     Series,
+    histogram,
+    plot,
     readable_chart,
-    still_chart,
 )
-from nodulebench.report.charts.styles import Style
-from nodulebench.report.charts.svg import WIDTH, Axis, Line, nice_ticks, plot, whole_ticks
+from nodulebench.report.pages.svg import Axis, Style, nice_ticks, whole_ticks
 
 LEAST_LABEL_GAP = 46
 FIFTHS = tuple((n / 5, f"{n / 5:.1f}") for n in range(6))
@@ -218,7 +219,8 @@ def sweep_charts(
             line = Line(x, y, Style(0), points=points)
             heading = title[0].upper() + title[1:]
             description = translate("chart.against", y=heading, x=name)
-            charts.append(still_chart(heading, description, x_axis, _axis_around(title, y), line))
+            drawn = plot(x_axis, _axis_around(title, y), [line], description)
+            charts.append(Chart(heading, drawn))
     return charts
 
 

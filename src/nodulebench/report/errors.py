@@ -14,12 +14,10 @@ from nodulebench.core.tables import PLACE
 from nodulebench.i18n.numbers import UNDEFINED, decimals, rate, significant, whole
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Head, Paragraphs, Side, Table, case, count, head, short, words
-from nodulebench.report.charts.bars import Bars, Value, row_chart
-from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.styles import Fill
-from nodulebench.report.charts.svg import Axis, whole_ticks
+from nodulebench.report.charts import Bars, Chart, Value, row_chart
 from nodulebench.report.content import ReportAttachments
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.svg import Axis, Fill, whole_ticks
 from nodulebench.report.pages.templates import Block
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import polars as pl
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Paragraphs, Row, Section, Table, head, words
-from nodulebench.report.charts.interactive import switched
+from nodulebench.report.charts import switched
 from nodulebench.report.content import Audience, ReportAttachments, for_developers
 from nodulebench.report.curves import by_curve, froc_charts
 from nodulebench.report.errors import miss_blocks

@@ -13,11 +13,18 @@ from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import CrossedCount, RuleSummary
 from nodulebench.i18n.numbers import decimals, percent_of, signed_percent
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.charts.bars import Bars, Column, Value, column_chart, row_chart
-from nodulebench.report.charts.distributions import Bracket, box_plot, heat_map
-from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.styles import Dot, Fill
-from nodulebench.report.charts.svg import Axis, few_ticks
+from nodulebench.report.charts import (
+    Bars,
+    Bracket,
+    Chart,
+    Column,
+    Value,
+    box_plot,
+    column_chart,
+    heat_map,
+    row_chart,
+)
+from nodulebench.report.pages.svg import Axis, Dot, Fill, few_ticks
 
 CROSSED = "misses_by_type_and_size"
 """The extra of a result that counts nodules and misses by type and size."""

@@ -11,10 +11,9 @@ from nodulebench.core.protocol import IntervalChoice
 from nodulebench.i18n.numbers import decimals, percent, rate, significant, whole
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Row, Side, Table, code, count, head, words
-from nodulebench.report.charts.diagrams import SKETCH_SIZE, SKETCHES, Step, flow_chart
-from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.svg import chart
+from nodulebench.report.charts import SKETCH_SIZE, SKETCHES, Chart, Step, flow_chart
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.svg import drawing
 from nodulebench.report.pages.templates import Block
 from nodulebench.report.verdict import remarks_table
 
@@ -178,7 +177,7 @@ def rule_sketches(document: Document, translate: Translator) -> list[Chart]:
         if rule.name in SKETCHES:
             name = rule.name if rule.name in ONE_TO_ONE else "luna16"
             text = translate(f"sketch.{name}")
-            drawn = chart(*SKETCH_SIZE, SKETCHES[rule.name], text)
+            drawn = drawing("picture", *SKETCH_SIZE, SKETCHES[rule.name], text)
             charts.append(Chart(translate.word(rule.name), drawn, remarks=(text,), is_narrow=True))
     return charts
 

@@ -22,13 +22,12 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import needs
 from nodulebench.i18n.translator import LanguageName, Translator
 from nodulebench.report.blocks import Fold, Paragraphs, Side, Switch, Table
-from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.svg import FINE, text_width
+from nodulebench.report.charts import FINE, Chart
 from nodulebench.report.content import NOTHING, Audience, Content, ReportAttachments, report_content
 from nodulebench.report.errors import Gallery
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.colours import palette
-from nodulebench.report.pages.svg import standalone
+from nodulebench.report.pages.svg import standalone, text_width
 from nodulebench.report.pages.templates import FOLDER, Block, printable
 
 FONTS = ("Libertinus Serif", "Noto Sans SC")

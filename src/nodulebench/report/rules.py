@@ -28,9 +28,9 @@ from nodulebench.report.blocks import (
     undefined,
     words,
 )
-from nodulebench.report.charts.svg import signed_bar
 from nodulebench.report.groups import box_charts, group_metrics
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.svg import signed_bar
 from nodulebench.report.pages.templates import Block
 
 FLIPS_SHOWN = 20

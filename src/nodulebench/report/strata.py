@@ -8,10 +8,9 @@ from nodulebench.core.results import Stratum
 from nodulebench.i18n.numbers import decimals
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Head, Notes, Row, Table, count, estimate, head, words
-from nodulebench.report.charts.bars import Bars, Value, row_chart
-from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.svg import Axis
+from nodulebench.report.charts import Bars, Chart, Value, row_chart
 from nodulebench.report.pages.cells import Cell
+from nodulebench.report.pages.svg import Axis
 
 BAR_ENDS = (0.1, 0.2, 0.5, 1.0)
 

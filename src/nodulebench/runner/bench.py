@@ -18,7 +18,7 @@ from nodulebench.io.atomic import replace_whole
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.csv_files import write_csv
 from nodulebench.io.table_files import read_table
-from nodulebench.report.charts.lines import COSTS, LESS_IS_BETTER, WORTH, TradeOff, trade_off_chart
+from nodulebench.report.line_charts import COSTS, LESS_IS_BETTER, WORTH, TradeOff, trade_off_chart
 from nodulebench.runner.algorithms import Algorithm
 from nodulebench.runner.run import RunChoice, run_algorithm
 

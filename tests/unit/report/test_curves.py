@@ -11,8 +11,7 @@ from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
 from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.core.results import Evaluation
 from nodulebench.i18n.translator import translator
-from nodulebench.report.charts.interactive import PRECISION, Chart, first_digits
-from nodulebench.report.charts.svg import nice_ticks
+from nodulebench.report.charts import PRECISION, Chart, first_digits
 from nodulebench.report.curves import (
     Curves,
     by_curve,
@@ -23,6 +22,7 @@ from nodulebench.report.curves import (
     sweep_charts,
     tolerance_chart,
 )
+from nodulebench.report.pages.svg import nice_ticks
 
 TRANSLATE = translator()
 ALPHA = algorithm_result("Alpha", (90, 66))

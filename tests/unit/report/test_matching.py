@@ -10,9 +10,9 @@ import pytest
 from builders.evaluation import algorithm_result, evaluation
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.i18n.translator import translator
-from nodulebench.report.charts.diagrams import SKETCHES, Step, circle, flow_chart
-from nodulebench.report.charts.svg import text_width, wrapped
+from nodulebench.report.charts import SKETCHES, SPHERE, VICINITY, Step, flow_chart
 from nodulebench.report.methods import matching_chart, rule_sketches
+from nodulebench.report.pages.svg import text_width, wrapped
 
 TRANSLATE = translator()
 
@@ -87,9 +87,9 @@ def test_sketch_of_area_overlap_covers_more_than_half() -> None:
     assert (float(shaded[1]), float(shaded[2])) == (across, down)
 
 
-def test_circle_is_round() -> None:
-    corners = points(circle(10, 20, 5))[[0, 3, 6, 9]]
-    assert np.hypot(*(corners - (10, 20)).T) == pytest.approx(5)
+def test_circles_are_round() -> None:
+    for middle, radius, circle in (((75, 62), 36, SPHERE), ((74.5, 63), 34, VICINITY)):
+        assert np.hypot(*(points(circle)[[0, 3, 6, 9]] - middle).T) == pytest.approx(radius)
 
 
 def test_flow_chart_belongs_to_rules_that_match_nodule_by_nodule() -> None:

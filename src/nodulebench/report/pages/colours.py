@@ -43,8 +43,8 @@ def palette(medium: Medium) -> dict[str, str]:
 def colour_variables() -> str:
     """The table as variables of a style sheet, for each medium its own."""
     light, dark, paper = (
-        ":root{" + "".join(f"--{name}:{code};" for name, code in palette(medium).items()) + "}"
-        for medium in MEDIA
+        ":root{" + "".join(f"--{name}:{codes[place]};" for name, codes in COLOURS.items()) + "}"
+        for place in range(len(MEDIA))
     )
     return f"{light}\n@media(prefers-color-scheme:dark){{{dark}}}\n@media print{{{paper}}}\n"
 

@@ -14,11 +14,11 @@ from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.i18n.numbers import decimals
 from nodulebench.i18n.translator import LanguageName, Translator, portal_translator
 from nodulebench.metrics import is_lower_better
-from nodulebench.report.charts.interactive import Chart
-from nodulebench.report.charts.lines import Step, history_chart
-from nodulebench.report.charts.svg import Axis, nice_ticks
+from nodulebench.report.charts import Chart
 from nodulebench.report.content import Audience
+from nodulebench.report.line_charts import Step, history_chart
 from nodulebench.report.pages.cells import NOTHING
+from nodulebench.report.pages.svg import Axis, nice_ticks
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.benchmarks.service import rules_of
 from nodulebench.web.portal.database.models import Benchmark, Entry, Result

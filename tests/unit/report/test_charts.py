@@ -6,20 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.report.charts.styles import COLOURS, DASHES, Style
-from nodulebench.report.charts.svg import (
-    FINE,
-    HEIGHT,
-    WIDTH,
-    Axis,
-    Line,
-    clip,
-    corners,
-    path,
-    plot,
-    rate_bar,
-    signed_bar,
-)
+from nodulebench.report.charts import FINE, HEIGHT, WIDTH, Line, clip, corners, path, plot
+from nodulebench.report.pages.svg import COLOURS, DASHES, Axis, Style, rate_bar, signed_bar
 
 UNIT = Axis("x", 0.0, 1.0, ((0.0, "0"), (1.0, "1")))
 RATES = Axis("rate", 0.125, 8.0, ((1.0, "1"),), is_log=True)
@@ -44,7 +32,8 @@ def test_only_corners_of_a_step_curve_remain() -> None:
 def test_path_uses_short_steps_and_drops_what_does_not_move() -> None:
     across = np.array([0, 0, 5, 9, 9, 12])
     down = np.array([40, 40, 40, 40, 30, 20])
-    assert path(across, down) == "M0 40h9v-10l3 -10"
+    units = Axis("x", 0.0, WIDTH * FINE, ()), Axis("y", 0.0, HEIGHT * FINE, ())
+    assert path(across, HEIGHT * FINE - down, *units) == "M0 40h9v-10l3 -10"
 
 
 def test_curve_is_cut_at_the_axis_and_tells_where_it_ends() -> None:

@@ -1,12 +1,7 @@
 """The front of cost and worth, by hand, and the chart that shows it."""
 
 from nodulebench.i18n.translator import translator
-from nodulebench.report.charts.lines import (
-    WORTH,
-    TradeOff,
-    front_of,
-    trade_off_chart,
-)
+from nodulebench.report.line_charts import WORTH, TradeOff, front_of, trade_off_chart
 
 POINTS = [
     TradeOff("costly", 40.0, 0.8),

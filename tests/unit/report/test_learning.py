@@ -1,5 +1,5 @@
 from nodulebench.i18n.translator import translator
-from nodulebench.report.charts.lines import learning_chart
+from nodulebench.report.line_charts import learning_chart
 
 POINTS = [(10, 0.7), (20, 0.4), (30, 0.35)]
 

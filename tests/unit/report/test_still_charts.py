@@ -8,23 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.report.charts.bars import (
-    HEIGHT,
-    TOP,
+from nodulebench.report.charts import (
+    COLUMNS_HEIGHT,
+    COLUMNS_TOP,
     Bars,
+    Bracket,
     Column,
     Value,
+    box_plot,
     column_chart,
+    heat_map,
     histogram,
     row_chart,
 )
-from nodulebench.report.charts.distributions import Bracket, box_plot, heat_map
-from nodulebench.report.charts.lines import Step, history_chart
-from nodulebench.report.charts.styles import HATCHES, Dot, Fill
-from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH
-from nodulebench.report.charts.svg import (
+from nodulebench.report.line_charts import Step, history_chart
+from nodulebench.report.pages.svg import (
+    CANVAS_WIDTH,
+    HATCHES,
     MOST_NARROW,
     Axis,
+    Dot,
+    Fill,
     few_ticks,
     nice_ticks,
     shortened,
@@ -56,9 +60,9 @@ def rows_of(*shares: float) -> list[Bars]:
 def test_column_is_as_high_as_its_value_and_its_whisker_as_the_deviation() -> None:
     drawn = column_chart(["Recall"], [[Column(0.5, 0.4, 0.7, "50.0")]], UNIT, "means")
     (bar,) = elements(drawn, "rect", "fill")
-    assert float(bar.attrib["height"]) == pytest.approx(HEIGHT * 0.5)
+    assert float(bar.attrib["height"]) == pytest.approx(COLUMNS_HEIGHT * 0.5)
     (whisker,) = elements(drawn, "path", "whisker")
-    low, high = TOP + HEIGHT * 0.6, TOP + HEIGHT * 0.3
+    low, high = COLUMNS_TOP + COLUMNS_HEIGHT * 0.6, COLUMNS_TOP + COLUMNS_HEIGHT * 0.3
     assert re.match(rf"M[\d.]+ {low:.1f}V{high:.1f}", whisker.attrib["d"])
     assert texts(drawn)[-2:] == ["50.0", "Recall"]
 
@@ -78,7 +82,9 @@ def test_missing_column_leaves_its_gap() -> None:
 def test_histogram_draws_a_bar_for_every_bin_that_has_nodules() -> None:
     drawn = histogram([0, 3, 6, 1], [8.0, 5.0, 3.0, 2.0], UNIT, Axis("n", 0, 6, ()), "sizes")
     heights = [float(element.attrib["height"]) for element in elements(drawn, "rect", "fill")]
-    assert heights == pytest.approx([HEIGHT / 2, HEIGHT, HEIGHT / 6], abs=0.06)
+    assert heights == pytest.approx(
+        [COLUMNS_HEIGHT / 2, COLUMNS_HEIGHT, COLUMNS_HEIGHT / 6], abs=0.06
+    )
 
 
 def test_expected_curve_is_drawn_only_where_it_fits() -> None:
@@ -196,12 +202,12 @@ def test_hatching_stays_inside_its_box(
 
 def test_dot_has_a_marker_and_no_line_in_the_legend() -> None:
     assert "curve" not in Dot(1).sample
-    assert Dot(1).shape in Dot(1).sample
+    assert Dot(1).marker(20, 6) in Dot(1).sample
 
 
 def test_text_is_measured_and_shortened() -> None:
     assert text_width("漏检率") > text_width("abc")
-    assert shortened("short", WIDTH) == "short"
+    assert shortened("short", CANVAS_WIDTH) == "short"
     cut = shortened("a very long name of an algorithm", 80)
     assert cut.endswith("…")
     assert text_width(cut) <= 80 + 8

@@ -8,26 +8,23 @@ import numpy as np
 from markupsafe import Markup
 
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.charts.styles import Style
-from nodulebench.report.charts.svg import BOTTOM as BOTTOM_FROM_SVG
-from nodulebench.report.charts.svg import CANVAS_WIDTH as WIDTH
-from nodulebench.report.charts.svg import HEIGHT as HEIGHT_FROM_SVG
-from nodulebench.report.charts.svg import LEFT as LEFT_FROM_SVG
-from nodulebench.report.charts.svg import (
-    RIGHT,
+from nodulebench.report import charts
+from nodulebench.report.charts import Line, plot
+from nodulebench.report.pages.svg import (
+    CANVAS_WIDTH,
     Axis,
-    Line,
-    chart,
+    Style,
+    drawing,
+    embedded_text,
+    label,
     level_ticks,
     nice_ticks,
-    plot,
+    on_paper,
+    placed,
     shortened,
     stroke,
     whisker_up,
 )
-from nodulebench.report.charts.svg import TOP as TOP_FROM_SVG
-from nodulebench.report.charts.svg import WIDTH as WIDTH_FROM_SVG
-from nodulebench.report.pages.svg import drawing, embedded_text, label, on_paper, placed
 
 LEFT, TOP, HEIGHT, BOTTOM = 44, 30, 190, 40
 MOST_NAMED = 8
@@ -57,7 +54,7 @@ def history_chart(
 
     ``others`` are values to compare with, as dashed lines, each with its name.
     """
-    bottom, right = TOP + HEIGHT, WIDTH - 8.0
+    bottom, right = TOP + HEIGHT, CANVAS_WIDTH - 8.0
     share = (right - LEFT) / len(steps)
 
     def height(value: float) -> float:
@@ -82,7 +79,7 @@ def history_chart(
         if len(steps) <= MOST_NAMED:
             parts.append(label(x, bottom + 18, shortened(step.name, share - 4)))
     parts.append(stroke("base", f"M{LEFT} {bottom}H{right:.1f}"))
-    return chart(WIDTH, bottom + BOTTOM, parts, description)
+    return drawing("picture", CANVAS_WIDTH, bottom + BOTTOM, parts, description)
 
 
 MOST_NAMED_LEARNING = 1
@@ -102,16 +99,14 @@ def learning_chart(name: str, losses: Curves, areas: Curves, translate: Translat
     loss = _loss_plot(name, losses, translate)
     if not any(areas.values()):
         return on_paper(loss)
-    width, height = (
-        LEFT_FROM_SVG + WIDTH_FROM_SVG + RIGHT,
-        TOP_FROM_SVG + HEIGHT_FROM_SVG + BOTTOM_FROM_SVG,
-    )
+    width = charts.LEFT + charts.WIDTH + charts.RIGHT
+    height = charts.TOP + charts.HEIGHT + charts.BOTTOM
     parts = [
         placed(loss, 0, 0),
         placed(_area_plot(areas, _steps(losses, translate), translate), width, 0),
     ]
     description = translate("curve.learning_area", names=name)
-    return on_paper(drawing("plot", 2 * width, height, parts, description=description))
+    return on_paper(drawing("plot", 2 * width, height, parts, description))
 
 
 def _loss_plot(name: str, losses: Curves, translate: Translator) -> Markup:

@@ -1,1 +1,0 @@
-"""Charts as SVG: axes, styles, bars, lines, diagrams."""
