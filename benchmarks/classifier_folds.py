@@ -19,8 +19,7 @@ from nodulebench.core.arrays import BoolArray, FloatArray
 from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as REDUCTION
 from nodulebench.detection.classifiers.models import NODULES_PER_SCAN
-from nodulebench.detection.classifiers.scoring import Measured
-from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.detection.classifiers.weights import Measured, classifier_of
 from nodulebench.detection.train_classifier import examples_of
 
 BINS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

@@ -18,8 +18,14 @@ from benchmarks.candidate_scans import scan_cases
 from benchmarks.proposals import Proposals, stored_proposals
 from nodulebench.detection.candidates import NAMES
 from nodulebench.detection.classifiers.models import Examples
-from nodulebench.detection.classifiers.scoring import TRAINED, Measured
-from nodulebench.detection.classifiers.weights import SEEN, packaged_name, write_seen, write_weights
+from nodulebench.detection.classifiers.weights import (
+    SEEN,
+    TRAINED,
+    Measured,
+    packaged_name,
+    write_seen,
+    write_weights,
+)
 from nodulebench.detection.scan import Candidates
 from nodulebench.detection.train_classifier import examples_of, train_on
 from nodulebench.io.lidc_blocks import FOLDS

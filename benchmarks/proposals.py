@@ -21,8 +21,7 @@ from nodulebench.detection.classifiers.false_positive_reduction import (
     describe_candidates,
     with_scores,
 )
-from nodulebench.detection.classifiers.scoring import TRAINED, Measured
-from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.detection.classifiers.weights import TRAINED, Measured, classifier_of
 from nodulebench.detection.scan import Candidates
 from nodulebench.matching.combine import is_near_lungs
 

@@ -25,7 +25,7 @@ from benchmarks.proposals import findings_of, scored, stored_proposals
 from builders.lung_scenes import ball, lung_with, world
 from builders.tables import case, nodule, reference
 from nodulebench.detection.candidates import NAMES
-from nodulebench.detection.classifiers.scoring import TRAINED
+from nodulebench.detection.classifiers.weights import TRAINED
 from nodulebench.detection.detectors import candidates_of
 from nodulebench.detection.scan import Candidates, Chest, no_candidates
 from nodulebench.imaging.lungs import Lungs

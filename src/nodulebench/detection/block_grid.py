@@ -43,24 +43,17 @@ def block_voxels(volume: Volume, where: str, around_mm: FloatArray | None = None
     upright = to_patient_axes(volume, where)
     part = upright if around_mm is None or not len(around_mm) else _near(upright, around_mm)
     hu, geometry = part.hu, part.geometry
-    spacing, origin, size = (
-        geometry.spacing_mm.copy(),
-        geometry.origin_mm,
-        np.array(hu.shape[::-1], dtype=np.int64),
-    )
+    spacing, origin = geometry.spacing_mm.copy(), geometry.origin_mm
     is_fine = spacing[:2] < STEP_MM
     if is_fine.any():
         hu = _averaged(hu, spacing)
-        size = np.array(hu.shape[::-1], dtype=np.int64)
         step = np.where([*is_fine, False], STEP_MM, spacing)
         # the outer faces of the first voxels stay where they were
         first = (step - spacing) / 2 / spacing
         origin, spacing = geometry.to_world(first[None])[0], step
     steps = np.rint((hu - np.float32(LOWEST_HU)) / HU_PER_STEP)
-    return BlockVoxels(
-        np.clip(steps, 0, 255).astype(np.uint8),
-        Geometry(spacing, origin, geometry.direction, size),
-    )
+    grid = Geometry(spacing, origin, geometry.direction, np.array(hu.shape[::-1], dtype=np.int64))
+    return BlockVoxels(np.clip(steps, 0, 255).astype(np.uint8), grid)
 
 
 def _near(volume: Volume, place_mm: FloatArray) -> Volume:

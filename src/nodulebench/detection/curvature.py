@@ -11,8 +11,6 @@ import numpy as np
 
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray
 
-Axes = tuple[Float32Array, Float32Array, Float32Array]
-
 REACH_SIGMAS = 4.0
 """Where Gaussians are cut off."""
 
@@ -34,38 +32,24 @@ def curvature(image: Float32Array, sigma: float, where: BoolArray) -> Curvature:
     """
     z, y, x, zz, yy, xx, zy, zx, yx = _derivatives(image, sigma, where)
     squared = z * z + y * y + x * x
-    mean = _mean_curvature((z, y, x), (zz, yy, xx), (zy, zx, yx), squared)
-    gauss = _gauss_curvature((z, y, x), (zz, yy, xx), (zy, zx, yx), squared)
-    # k1, k2 = mean +- spread; rounding must not make the spread of a ball imaginary
-    spread = np.sqrt(np.maximum(mean * mean - gauss, 0.0))
-    # (k1 + k2) / (k1 - k2) = mean / spread; arctan2 keeps k1 = k2 defined
-    shape_index = (2.0 / np.pi) * np.arctan2(mean, spread)
-    curvedness = np.sqrt(2.0 * (mean * mean + spread * spread))
-    return Curvature(shape_index.astype(np.float32), curvedness.astype(np.float32))
-
-
-def _mean_curvature(first: Axes, second: Axes, mixed: Axes, squared: Float32Array) -> Float32Array:
-    """Half the sum of the principal curvatures of the surface of equal density."""
-    z, y, x = first
-    zz, yy, xx = second
-    zy, zx, yx = mixed
+    # half the sum of the principal curvatures of the surface of equal density
     bent = z * z * (yy + xx) + y * y * (zz + xx) + x * x * (zz + yy)
     bent -= 2.0 * (z * y * zy + z * x * zx + y * x * yx)
-    return _divided(-bent, 2.0 * squared * np.sqrt(squared))
-
-
-def _gauss_curvature(first: Axes, second: Axes, mixed: Axes, squared: Float32Array) -> Float32Array:
-    """The product of the principal curvatures: gradient x adjoint of the Hessian x gradient."""
-    z, y, x = first
-    zz, yy, xx = second
-    zy, zx, yx = mixed
+    mean = _divided(-bent, 2.0 * squared * np.sqrt(squared))
+    # their product: gradient x adjoint of the Hessian x gradient
     bent = z * z * (yy * xx - yx * yx)
     bent += y * y * (zz * xx - zx * zx)
     bent += x * x * (zz * yy - zy * zy)
     bent += 2.0 * (
         z * y * (zx * yx - zy * xx) + z * x * (zy * yx - zx * yy) + y * x * (zy * zx - yx * zz)
     )
-    return _divided(bent, squared * squared)
+    gauss = _divided(bent, squared * squared)
+    # k1, k2 = mean +- spread; rounding must not make the spread of a ball imaginary
+    spread = np.sqrt(np.maximum(mean * mean - gauss, 0.0))
+    # (k1 + k2) / (k1 - k2) = mean / spread; arctan2 keeps k1 = k2 defined
+    shape_index = (2.0 / np.pi) * np.arctan2(mean, spread)
+    curvedness = np.sqrt(2.0 * (mean * mean + spread * spread))
+    return Curvature(shape_index.astype(np.float32), curvedness.astype(np.float32))
 
 
 def _divided(over: Float32Array, under: Float32Array) -> Float32Array:

@@ -9,7 +9,6 @@ What is noisier than usual is smoothed until it is not.
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from nodulebench.core.arrays import BoolArray, Float32Array
 from nodulebench.imaging.morphology import block_mean
@@ -136,19 +135,13 @@ def parenchyma(
     median = np.median(inside[:: 1 + len(inside) // MOST_VOXELS]) if len(inside) else usual
     is_parenchyma = lungs & (hu < STEP_HU * np.rint(median / STEP_HU) + VESSEL_HU)
     more = np.where(is_parenchyma, hu - usual, np.float32(0.0))
-    share, total = (
-        ndimage.gaussian_filter(_coarse(values, factor, lead), reach, mode="constant")
-        for values in (is_parenchyma, more)
-    )
-    return np.clip(USUAL_HU + total / (share + TRUSTED_SHARE), *LEVELS_HU).astype(np.float32)
-
-
-def _coarse(values: npt.NDArray[np.generic], factor: int, lead: Sequence[int]) -> Float32Array:
     widths = [
         (ahead, factor + -(length + ahead) % factor)
-        for ahead, length in zip(lead, values.shape, strict=True)
+        for ahead, length in zip(lead, hu.shape, strict=True)
     ]
-    return block_mean(np.pad(values, widths), np.full(3, factor))
+    coarse = (block_mean(np.pad(v, widths), np.full(3, factor)) for v in (is_parenchyma, more))
+    share, total = (ndimage.gaussian_filter(v, reach, mode="constant") for v in coarse)
+    return np.clip(USUAL_HU + total / (share + TRUSTED_SHARE), *LEVELS_HU).astype(np.float32)
 
 
 def _between(length: int, count: int, lead: int, factor: int) -> Float32Array:

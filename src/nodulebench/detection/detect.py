@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as REDUCTION
 from nodulebench.detection.classifiers.false_positive_reduction import is_used
-from nodulebench.detection.classifiers.scoring import TRAINED
+from nodulebench.detection.classifiers.weights import TRAINED
 from nodulebench.detection.held_out import Fold, left_out
 from nodulebench.detection.marks import measure_marks
 from nodulebench.detection.networks.cards import is_packaged
@@ -27,7 +27,6 @@ from nodulebench.detection.systems import System, candidates_in, read_system
 from nodulebench.detection.trained_networks import trained_network
 from nodulebench.detection.weights import held_out_fold, own_classifiers
 from nodulebench.i18n.translator import in_english
-from nodulebench.imaging.volume import Volume
 from nodulebench.io.bundle import require_local_workers
 from nodulebench.io.formats import case_table_of
 from nodulebench.io.images.case_images import images_folder, images_of_set, read_case_image
@@ -53,11 +52,7 @@ class TrainingProvenance:
 
 
 def require_known_fold(system: System, fold: Fold) -> None:
-    """Refuse a fold that given or packaged weights did not leave out, before any scan is read.
-
-    Raises:
-        InputError: if there are no such weights.
-    """
+    """Refuse a fold that given or packaged weights did not leave out, before any scan is read."""
     for name in (*system.detection_networks, *system.scoring_networks):
         trained_network(name, system.weights).choose(("",), fold)
     for file in own_classifiers(system.classifiers, fold).values() if isinstance(fold, int) else ():
@@ -86,9 +81,7 @@ def _provenance_of_classifiers(system: System, fold: int | None) -> Iterator[Tra
     if any(name not in own for name in (*asked, *((REDUCTION,) if system.detectors else ()))):
         yield TrainingProvenance(LUNA16, () if fold is None else (fold,))
     for file in own.values():
-        without = (
-            tuple(number for number in FOLDS if number not in file.folds) if file.folds else ()
-        )
+        without = tuple(number for number in FOLDS if file.folds and number not in file.folds)
         yield TrainingProvenance(f"{file.part} ({file.path.name})", without, fold in file.folds)
 
 
@@ -115,13 +108,7 @@ class DetectOptions:
 
 
 def system_named(text: str, weights: Sequence[Path] = ()) -> System:
-    """The detectors and networks that ``a+b`` names.
-
-    Raises:
-        UnknownNameError: if there is no such detector.
-        InputError: if it is an algorithm of others, with where that is run; or a network lacks
-            weights.
-    """
+    """What ``a+b`` names; an algorithm of others is refused, with the command that takes it."""
     try:
         return read_system(text, weights)
     except UnknownNameError as error:
@@ -143,7 +130,6 @@ class DetectionTask:
     most_marks: int | None = None
     """Only the highest scores become marks."""
     place: MergedPosition = "best"
-    """The position of a candidate of several detectors."""
     fold: Fold = "auto"
     """Weights are those that never saw this fold of LUNA16; ``auto``: the fold of the case."""
 
@@ -163,20 +149,15 @@ class ImageSource(Protocol):
 class _SealedTasks(Sequence[DetectionTask]):
     """Tasks whose images are made available when a worker gets the task."""
 
-    system: System
     source: ImageSource
-    most_marks: int | None
-    place: MergedPosition
-    fold: Fold
+    common: DetectionTask
 
     def __len__(self) -> int:
         return len(self.source.case_ids)
 
     def __getitem__(self, number: Any) -> Any:
         case_id = self.source.case_ids[number]
-        image = self.source.take(case_id)
-        how = (self.most_marks, self.place, self.fold)
-        return DetectionTask(self.system, image, case_id, *how)
+        return replace(self.common, case=self.source.take(case_id), case_id=case_id)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +176,6 @@ class Detection:
     """Why the case could not be read; empty: it was."""
     state: str = "ok"
     lung_warnings: tuple[Notice, ...] = ()
-    """Unusual properties of its lungs."""
     remarks: tuple[Notice, ...] = ()
     """Other warnings about its marks."""
     fold: int | None = None
@@ -220,11 +200,7 @@ def is_test_set(path: Path) -> bool:
 
 
 def detect_case(task: DetectionTask) -> Detection:
-    """Read one case, find its lungs, detect, and measure the candidates.
-
-    Raises:
-        InputError: with everything that prevents reading the case as a chest CT.
-    """
+    """Read one case, find its lungs, detect, and measure the candidates."""
     began = time.perf_counter()
     stages: dict[str, float] = {}
 
@@ -236,7 +212,9 @@ def detect_case(task: DetectionTask) -> Detection:
         stages[name] = time.perf_counter() - start
 
     with stage("reading"):
-        volume, own_id = _read(task.case)
+        image = read_case_image(task.case)
+        is_named = task.case.is_dir() and case_table_of(task.case.parent.parent) is not None
+        volume, own_id = image.volume, task.case.name if is_named else image.name
     case_id = task.case_id or own_id
     series = (own_id, case_id)
     with stage("lungs"):
@@ -290,12 +268,12 @@ def detect_set(
     """
     if source is not None:
         require_local_workers(folder, is_ours=executor.is_here)
+    common = DetectionTask(system, folder, "", most_marks, place, fold)
     tasks: Sequence[DetectionTask] = (
-        _SealedTasks(system, source, most_marks, place, fold)
+        _SealedTasks(source, common)
         if source is not None
         else [
-            DetectionTask(system, image, case_id, most_marks, place, fold)
-            for case_id, image in images_of_set(folder)
+            replace(common, case=image, case_id=case_id) for case_id, image in images_of_set(folder)
         ]
     )
     done: list[Detection | None] = [None] * len(tasks)
@@ -311,11 +289,8 @@ def detect_set(
         count = result.marks.height
         status = result.state if result.problem else f"{count} marks in {result.seconds:.1f} s"
         status += ", lungs implausible" if result.state == "lungs_implausible" else ""
-        progress(
-            f"{result.case_id}: {status}",
-            sum(detection is not None for detection in done),
-            len(tasks),
-        )
+        ready = sum(detection is not None for detection in done)
+        progress(f"{result.case_id}: {status}", ready, len(tasks))
     return [detection for detection in done if detection is not None]
 
 
@@ -360,9 +335,8 @@ def training_data(detections: Sequence[Detection]) -> str:
 
 def _folds_of(provenance: TrainingProvenance) -> str:
     whole = "all ten folds" if provenance.data == LUNA16 else "all folds"
-    but = (
-        f"all folds but {', '.join(map(str, provenance.without))}" if provenance.without else whole
-    )
+    without = ", ".join(map(str, provenance.without))
+    but = f"all folds but {without}" if without else whole
     return f"{but}, the scan's own among them," if provenance.includes_scan else but
 
 
@@ -378,21 +352,16 @@ def write_detections(system: System, detections: Sequence[Detection], out: Path)
 
 def warnings_of(detections: Sequence[Detection]) -> list[tuple[str, Notice]]:
     """Warnings about cases: implausible lungs, scans that networks were trained on."""
-    about_lungs = [
-        (detection.case_id, _lung_warning(detection))
-        for detection in detections
-        if detection.lung_warnings
-    ]
+    about_lungs = []
+    for detection in detections:
+        if detection.lung_warnings:
+            is_odd = detection.state == "lungs_implausible"
+            doubts = [warning.to_json() for warning in detection.lung_warnings]
+            notice = Notice("lungs_implausible" if is_odd else "lungs_unusual", {"doubts": doubts})
+            about_lungs.append((detection.case_id, notice))
     return about_lungs + [
         (detection.case_id, remark) for detection in detections for remark in detection.remarks
     ]
-
-
-def _lung_warning(detection: Detection) -> Notice:
-    doubts = [warning.to_json() for warning in detection.lung_warnings]
-    if detection.state == "lungs_implausible":
-        return Notice("lungs_implausible", {"doubts": doubts})
-    return Notice("lungs_unusual", {"doubts": doubts})
 
 
 def _detect_or_report(task: DetectionTask) -> Detection:
@@ -400,12 +369,6 @@ def _detect_or_report(task: DetectionTask) -> Detection:
         return detect_case(task)
     except NoduleBenchError as error:
         return Detection(task.case_id, problem=str(error), state="failed")
-
-
-def _read(path: Path) -> tuple[Volume, str]:
-    image = read_case_image(path)
-    is_named = path.is_dir() and case_table_of(path.parent.parent) is not None
-    return image.volume, path.name if is_named else image.name
 
 
 def _peak_memory_mb() -> float:

@@ -4,7 +4,7 @@ The folder holds what ``detection/networks/examples.py`` reads, and next to it t
 scored (``candidates.csv``), the folds (``folds.csv``) and, for blocks, their own reference.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,19 +129,15 @@ def detect_for_training(names: Sequence[str], chest: Chest, series: str) -> Labe
     return _with_others(merged, [candidates.center_mm for candidates in each.values()])
 
 
-def _with_others(scored: Candidates, others_mm: Sequence[FloatArray]) -> LabelledCandidates:
+def _with_others(scored: Candidates, further_mm: Sequence[FloatArray]) -> LabelledCandidates:
     known = {tuple(row) for row in scored.center_mm.round(3).tolist()}
-    others = [row for part in others_mm for row in part.tolist()]
+    others = [row for part in further_mm for row in part.tolist()]
     fresh = [row for row in others if tuple(np.round(row, 3).tolist()) not in known]
-    return _joined(scored, np.array(fresh, dtype=np.float64).reshape(-1, 3))
-
-
-def _joined(scored: Candidates, others_mm: FloatArray) -> LabelledCandidates:
-    count = len(scored)
+    others_mm = np.array(fresh, dtype=np.float64).reshape(-1, 3)
     return LabelledCandidates(
         np.concatenate([scored.center_mm, others_mm]),
         np.concatenate([scored.score, np.zeros(len(others_mm))]),
-        np.arange(count + len(others_mm)) < count,
+        np.arange(len(scored) + len(others_mm)) < len(scored),
     )
 
 
@@ -229,14 +225,7 @@ def block_examples(
     executor: Executor = DEFAULT_EXECUTOR,
     progress: Progress = no_progress,
 ) -> ExamplesSummary:
-    """Write examples of blocks, whose faces are moved in at random.
-
-    ``source``: of the candidates; cases of lists are the blocks.
-    ``seed``: of the moved faces, so that the middle of a block gives no hint.
-
-    Raises:
-        InputError: if a block cannot be read or shows no lung.
-    """
+    """Write examples of blocks; ``seed`` moves their faces in, so that the middle gives no hint."""
     names, lists = source.names(), source.lists()
     truth = read_reference(reference)
     cases: list[CaseExamples] = []
@@ -253,7 +242,13 @@ def block_examples(
             for block in read_blocks(blocks, [fold])
         ]
         nodules += [task.findings for task in tasks]
-        cases += _run(tasks, executor)
+        terms = TaskLimits(SLOWEST_S, preload=(__name__,))
+        for at, result in in_order(executor.map(_of_block_or_problem, tasks, terms)):
+            if isinstance(result, FailedTask):
+                raise InputError.at(f"block '{tasks[at].block.block_id}'", in_english(result.why))
+            if isinstance(result, NoduleBenchError):
+                raise result
+            cases.append(result)
         progress(f"fold {fold}", number + 1, len(folds))
     if not cases:
         raise InputError.at(str(blocks), "holds no block of these folds.")
@@ -274,13 +269,9 @@ def scan_examples(
     folds: Path | None = None,
     progress: Progress = no_progress,
 ) -> ExamplesSummary:
-    """Write examples of whole scans.
+    """Write examples of whole scans; those without a fold are never trained on.
 
-    ``folds``: a table of series and folds; a scan without a fold is never trained on. None: all
-    scans are of fold 0.
-
-    Raises:
-        InputError: if an image cannot be read or is not a chest CT, or no case has an image.
+    Without ``folds``, a table of series and folds, all scans are of fold 0.
     """
     names, lists = source.names(), source.lists()
     truth, fold_of = read_reference(reference), _fold_of(folds)
@@ -305,16 +296,6 @@ def scan_examples(
     if missing is not None and not cases:
         raise missing
     return _write(out, cases, f"{len(cases)} whole scans, candidates of {source.title}")
-
-
-def _run(tasks: Sequence[BlockTask], executor: Executor) -> Iterator[CaseExamples]:
-    terms = TaskLimits(SLOWEST_S, preload=(__name__,))
-    for number, result in in_order(executor.map(_of_block_or_problem, tasks, terms)):
-        if isinstance(result, FailedTask):
-            raise InputError.at(f"block '{tasks[number].block.block_id}'", in_english(result.why))
-        if isinstance(result, NoduleBenchError):
-            raise result
-        yield result
 
 
 def _of_block_or_problem(task: BlockTask) -> CaseExamples | NoduleBenchError:
@@ -372,11 +353,9 @@ def _write(
     with staged_folder(out) as stage:
         write_examples(stage, examples)
         write_csv(_candidate_table(cases), stage / CANDIDATES)
-        folds = {
-            "seriesuid": [case.case_id for case in cases],
-            "fold": [case.fold for case in cases],
-        }
-        write_csv(pl.DataFrame(folds).filter(pl.col("fold") >= 0), stage / FOLDS)
+        named = [(case.case_id, case.fold) for case in cases if case.fold >= 0]
+        schema = {"seriesuid": pl.String, "fold": pl.Int64}
+        write_csv(pl.DataFrame(named, schema=schema, orient="row"), stage / FOLDS)
         if own is not None:
             luna16_csv.write_reference(own, stage / REFERENCE)
         size = sum(file.stat().st_size for file in stage.rglob("*") if file.is_file())
@@ -390,19 +369,14 @@ def _write(
 
 
 def _candidate_table(cases: Sequence[CaseExamples]) -> pl.DataFrame:
-    parts = []
-    for case in cases:
-        place = case.candidates.place_mm[case.candidates.is_scored]
-        parts.append(
-            pl.DataFrame(
-                {
-                    "seriesuid": [case.case_id] * len(place),
-                    "coordX": place[:, 0],
-                    "coordY": place[:, 1],
-                    "coordZ": place[:, 2],
-                    "probability": case.candidates.score[case.candidates.is_scored],
-                },
-                schema_overrides={"seriesuid": pl.String},
-            )
-        )
-    return pl.concat(parts)
+    lists = [case.candidates for case in cases]
+    place = np.concatenate([each.place_mm[each.is_scored] for each in lists])
+    counts = [int(np.count_nonzero(each.is_scored)) for each in lists]
+    names = np.repeat(np.array([case.case_id for case in cases]), counts)
+    return pl.DataFrame(
+        {
+            "seriesuid": pl.Series(names.tolist(), dtype=pl.String),
+            **{f"coord{axis}": place[:, at] for at, axis in enumerate("XYZ")},
+            "probability": np.concatenate([each.score[each.is_scored] for each in lists]),
+        }
+    )

@@ -102,7 +102,11 @@ def cut_out(chest: Chest, index: FloatArray, diameter_mm: float) -> Outline:
     inside, depth_mm = _without_vessels(within & (hu >= threshold_hu), seed, spacing)
     if threshold_hu > HALO_HU:
         with_halo = _without_vessels(within & (hu >= HALO_HU), seed, spacing)
-        if _wider_mm(with_halo[0], inside, spacing) >= HALO_MM:
+        # by the radii of both on the slice with the largest area
+        widest = int(np.argmax(inside.sum(axis=(1, 2))))
+        pixels = [np.count_nonzero(region[widest]) for region in (with_halo[0], inside)]
+        wide, narrow = np.sqrt(np.array(pixels) * float(spacing[1] * spacing[2]) / np.pi).tolist()
+        if wide - narrow >= HALO_MM:
             inside, depth_mm = with_halo
     density = _density(hu[inside], depth_mm[inside])
     return Outline(np.argwhere(inside) + low, density)
@@ -138,13 +142,6 @@ def _without_vessels(
     inside = whole
     inside[box] &= away_mm <= cut_mm + 1e-6
     return inside, depth_mm
-
-
-def _wider_mm(wide: BoolArray, narrow: BoolArray, spacing_mm: FloatArray) -> float:
-    slices = int(np.argmax(narrow.sum(axis=(1, 2))))
-    pixel_mm2 = float(spacing_mm[1] * spacing_mm[2])
-    areas = [float(np.count_nonzero(region[slices])) * pixel_mm2 for region in (wide, narrow)]
-    return float(np.sqrt(areas[0] / np.pi) - np.sqrt(areas[1] / np.pi))
 
 
 def _connected(mask: BoolArray, seed: tuple[int, ...]) -> BoolArray:

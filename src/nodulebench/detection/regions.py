@@ -192,7 +192,12 @@ def move_to_centres(
     moved = place.astype(np.float64, copy=True)
     for number, reach in enumerate(radius.tolist()):
         for _ in range(steps):
-            there = _center_of_mass(weight, moved[number], reach)
+            axes, box = _around(moved[number], reach, weight.shape)
+            inside = _within(weight[box], axes, moved[number], reach)
+            total = float(inside.sum())
+            there = moved[number].copy()
+            if total > 0:
+                there[:] = [float((inside * axis).sum()) / total for axis in axes]
             distance = float(np.linalg.norm(there - moved[number]))
             moved[number] = there
             if distance < SETTLED_VOXELS:
@@ -211,9 +216,7 @@ def roundness(
     """Roundness of the dense voxels in a ball around each place: shortest by longest axis.
 
     Axes are those of the ellipsoid with the same second moments: 1 for a ball, less for a vessel
-    that runs through. Where nothing is dense it is 1.
-
-    ``densities_hu``: weight rises from nothing at the first to all at the second.
+    that runs through; 1 where nothing is dense. Weight rises from the first density to the second.
     """
     lowest, densest = (np.float32(density_hu) for density_hu in densities_hu)
     roundnesses = np.ones(len(place))
@@ -231,17 +234,6 @@ def roundness(
                 np.sqrt(max(moments[0], 0.0) / moments[2]) if moments[2] > 0 else 1.0
             )
     return roundnesses
-
-
-def _center_of_mass(
-    weight: npt.NDArray[np.floating], place: FloatArray, radius: float
-) -> FloatArray:
-    axes, box = _around(place, radius, weight.shape)
-    inside = _within(weight[box], axes, place, radius)
-    total = float(inside.sum())
-    if total <= 0:
-        return place
-    return np.array([float((inside * axis).sum()) / total for axis in axes])
 
 
 def _around(

@@ -1,6 +1,6 @@
 """Candidates, images, weights -> candidates with probabilities: LUNA16's second track."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,11 +39,7 @@ MOST_NAMED = 5
 def rescore(
     panel: ClassifierPanel, candidates: Path, images: Path, progress: Progress = no_progress
 ) -> Submission:
-    """Score every candidate with networks; the order of rows stays.
-
-    Raises:
-        InputError: if a case has no image, a place is outside of it, or a file cannot be read.
-    """
+    """Score every candidate with networks; the order of rows stays."""
     places = read_positions(candidates).with_row_index("row")
     cases = places["case_id"].unique(maintain_order=True).to_list()
     images_of = _images_of(cases, images)
@@ -56,7 +52,11 @@ def rescore(
         place_mm = own.select(PLACE).to_numpy()
         inside = volume.geometry.contains(place_mm)
         if not inside.all():
-            problems += _outside(own.filter(~inside))
+            for row in own.filter(~inside).head(MOST_NAMED).iter_rows(named=True):
+                where = f"candidate {row['row'] + 1} of case '{case_id}'"
+                place = ", ".join(f"{row[axis]:g}" for axis in PLACE)
+                remedy = "Places are LPS millimetres; is it the right image?"
+                problems.append(Problem(where, f"({place}) is outside the image.", remedy))
         if problems:  # no further case is scored in vain
             continue
         scores = panel.score(volume, case_id, place_mm, [case_id])
@@ -104,13 +104,3 @@ def write_rescored(submission: Submission, out: Path) -> None:
     """Write marks as LUNA16's file, where the name ends in .csv, or as a submission folder."""
     form = luna16_csv if out.name.endswith(".csv") else submission_folder
     form.write_marks(submission, out)
-
-
-def _outside(rows: pl.DataFrame) -> Iterator[Problem]:
-    for row in rows.head(MOST_NAMED).iter_rows(named=True):
-        place = ", ".join(f"{row[axis]:g}" for axis in PLACE)
-        yield Problem(
-            f"candidate {row['row'] + 1} of case '{row['case_id']}'",
-            f"({place}) is outside the image.",
-            "Places are LPS millimetres; is it the right image?",
-        )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from nodulebench.core.arrays import BoolArray, Columns, Float32Array, FloatArray
+from nodulebench.core.arrays import Columns, Float32Array, FloatArray
 from nodulebench.detection.density_normalisation import standardise_densities
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs import Lungs, segment_lungs
@@ -81,7 +81,11 @@ class Chest:
 
         Cutting the image, or a little more or less of lung, mostly moves it by nothing.
         """
-        return np.rint(8.0 * np.array(_center(self.lungs.mask))) / 8.0
+        mask, center = self.lungs.mask, []
+        for axis, length in enumerate(mask.shape):
+            others = tuple(other for other in range(mask.ndim) if other != axis)
+            center.append(float(np.average(np.arange(length), weights=mask.sum(axis=others))))
+        return np.rint(8.0 * np.array(center)) / 8.0
 
     @property
     def middle_mm(self) -> FloatArray:
@@ -126,14 +130,6 @@ def _on_cubes(chest: Chest, step_mm: float) -> Chest:
     below = [int(np.count_nonzero(axis < at)) for axis, at in zip(places, middle, strict=True)]
     usual = standardise_densities(hu, label > 0, step_mm, below)
     return Chest(Volume(usual, geometry), Lungs(label, geometry), chest.scan)
-
-
-def _center(mask: BoolArray) -> list[float]:
-    center = []
-    for axis, length in enumerate(mask.shape):
-        others = tuple(other for other in range(mask.ndim) if other != axis)
-        center.append(float(np.average(np.arange(length), weights=mask.sum(axis=others))))
-    return center
 
 
 def positions_around(middle: float, count: int, spacing_mm: float, step_mm: float) -> FloatArray:

@@ -75,12 +75,7 @@ class System:
 
 
 def system_names(text: str) -> tuple[str, ...]:
-    """The parts that ``a+b+c`` names; no weights are looked for.
-
-    Raises:
-        UnknownNameError: if there is no such detector or network.
-        InputError: if one is named twice, or none of them finds anything.
-    """
+    """The parts that ``a+b+c`` names; no weights are looked for."""
     names = system_parts(SYSTEMS.get(text, text))
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -117,14 +112,9 @@ def detector_names(text: str) -> tuple[str, ...]:
 
 
 def read_system(text: str, weights: Sequence[Path] = ()) -> System:
-    """A system with the weights of its networks.
+    """A system with the weights of its networks, given or the package's.
 
-    ``weights``: of networks and classifiers, in place of the package's; networks that are not named
-    score too.
-
-    Raises:
-        UnknownNameError: if there is no such detector or network.
-        InputError: if a network has no weights, a classifier is of no part, or PyTorch is missing.
+    Networks whose weights are given score too, if they are not named.
     """
     named = system_names(text)
     files = given_weights(weights)
@@ -153,12 +143,6 @@ def candidates_in(
 
     Candidates of detectors get the mean log odds of the false-positive reduction, of detection
     networks there, and of scoring networks; without detectors, those of the networks only.
-
-    ``fold``: weights are those that never saw this fold; ``auto``: the fold of the series, where
-    they saw it; None: those of all folds.
-
-    Raises:
-        InputError: if a network has no weights that left the fold out.
     """
     notices: tuple[Notice, ...] = ()
     seen: list[Candidates] = []

@@ -13,8 +13,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.tables import Reference
 from nodulebench.detection.classifiers.models import Examples
-from nodulebench.detection.classifiers.scoring import TRAINED, Measured
-from nodulebench.detection.classifiers.weights import Classifier, write_weights
+from nodulebench.detection.classifiers.weights import TRAINED, Classifier, Measured, write_weights
 from nodulebench.detection.scan import Chest, prepare_scan
 from nodulebench.imaging.lungs import segment_part_of_lung
 from nodulebench.io.csv_files import CsvFile

@@ -114,11 +114,7 @@ class Training:
 
 
 def prepare_training(name: str, out: Path, options: TrainOptions) -> Training:
-    """Read examples and the weights to begin with.
-
-    Raises:
-        InputError: if PyTorch is missing, or examples or weights cannot be used.
-    """
+    """Read examples and the weights to begin with."""
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.cross_validation import Course
         from nodulebench.detection.networks.examples import join_examples, read_examples
@@ -146,11 +142,7 @@ def prepare_training(name: str, out: Path, options: TrainOptions) -> Training:
 
 
 def recipe_of(name: str, options: TrainOptions) -> "Recipe":
-    """How a network is trained.
-
-    Raises:
-        InputError: if its paper prints no schedule, or no fold can decide when it stops.
-    """
+    """How a network is trained; refused without the printed schedule asked for."""
     network = network_named(name)
     if options.held_back and name in DETECTION_NETWORKS:
         raise InputError.at(

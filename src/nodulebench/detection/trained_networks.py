@@ -58,23 +58,13 @@ class TrainedNetwork:
     _modules: dict[int, Any] = field(default_factory=dict, repr=False)
 
     def choose(self, names: Sequence[str], fold: Fold = "auto") -> Choice:
-        """The weights that score a scan.
-
-        Args:
-            names: possible names of the scan in the data.
-            fold: that they never saw; ``auto``: as the names imply.
-
-        Raises:
-            InputError: if there are no such weights.
-        """
+        """The weights that score a scan; ``auto``: those for the fold that its names imply."""
         if fold == "auto":
             return choose_held_out(names[0], self.cards, names[1:])
         choice = choose_without(fold, names, self.cards)
         if choice is None:
             what = "was trained on all folds" if fold is None else f"left fold {fold} out"
-            known = sorted(
-                {left_out_fold for card in self.cards for left_out_fold in left_out(card)}
-            )
+            known = sorted({out for card in self.cards for out in left_out(card)})
             there = f"There are weights without: {', '.join(map(str, known)) or 'no fold'}."
             raise InputError.at(
                 f"network '{self.name}'",
@@ -95,7 +85,6 @@ class TrainedNetwork:
     def score(
         self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int
     ) -> FloatArray:
-        """The probability of each place, by the chosen weights."""
         from nodulebench.detection.networks.examples import ExampleArrays, make_examples
         from nodulebench.detection.networks.inference import best_device, score_candidates
         from nodulebench.detection.networks.patches import scans_of
@@ -113,8 +102,7 @@ class TrainedNetwork:
         scores = score_candidates(
             self.module(choice), network, here, here.scored_candidates([0]), tries=tries
         )
-        probabilities: FloatArray = scores.cpu().numpy().astype(np.float64)
-        return probabilities
+        return np.asarray(scores.cpu().numpy(), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,34 +125,20 @@ class ClassifierPanel:
         names: Sequence[str],
         fold: Fold = "auto",
     ) -> NetworkScores:
-        """Score positions in a scan.
-
-        ``names``: possible names of the scan in the data of the networks: its series UID, its case.
-        """
+        """Score positions in a scan; ``names``: its series UID and its case, as in the data."""
         choices = tuple(network.choose(names, fold) for network in self.networks)
         if not len(place_mm):
             return NetworkScores(np.empty(0), choices)
         seen = block_voxels(volume, where, place_mm)
-        pairs = zip(self.networks, choices, strict=True)
         scores = {
             network.name: network.score(seen, place_mm, choice, self.tries)
-            for network, choice in pairs
+            for network, choice in zip(self.networks, choices, strict=True)
         }
         return NetworkScores(average_scores(scores), choices)
 
 
 def read_panel(names: str, weights: Sequence[Path], *, tries: int = 1) -> ClassifierPanel:
-    """Networks by name, with their weights.
-
-    ``names``: networks, joined by ``+``; ``cumedvis`` is all three of its networks.
-    ``weights``: files of weights, and folders of them: of one fold, or of several; none: the
-    package's.
-
-    Raises:
-        InputError: if PyTorch is missing, a file is not a weight file, or a network has no weights
-            or does not score candidates.
-        UnknownNameError: if there is no such network.
-    """
+    """Networks, joined by ``+``, with weights from files or folders; none: the package's."""
     for name in system_parts(names):
         if name in DETECTION_NETWORKS:
             raise InputError.at(
@@ -211,11 +185,8 @@ def trained_network(name: str, weights: tuple[Path, ...]) -> TrainedNetwork:
             f"holds no weights of the network '{name}'.",
             f"There are weights of {known}." if known else "Train it with `train`.",
         )
-    paths, of_network = (
-        tuple(files[number] for number in own),
-        tuple(cards[number] for number in own),
-    )
-    return TrainedNetwork(name, paths, of_network)
+    of_network = tuple(cards[number] for number in own)
+    return TrainedNetwork(name, tuple(files[number] for number in own), of_network)
 
 
 def saw_scan(name: str) -> tuple[Notice, ...]:
@@ -242,7 +213,6 @@ def network_candidates(
     fold: Fold = "auto",
 ) -> tuple[Candidates, tuple[Notice, ...]]:
     """The candidates of a network, best first, and a warning if it was trained on the scan."""
-    from nodulebench.detection.networks import DETECTION_NETWORKS
     from nodulebench.detection.networks.detection_network import search
     from nodulebench.detection.networks.inference import best_device
     from nodulebench.detection.networks.patches import scans_of

@@ -17,8 +17,8 @@ from nodulebench.core.optional_packages import needs
 from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.classifiers.false_positive_reduction import NAME as REDUCTION
 from nodulebench.detection.classifiers.false_positive_reduction import is_used
-from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import (
+    TRAINED,
     fold_of_series,
     holds_classifier,
     read_origin,
@@ -73,10 +73,7 @@ class WeightsInfo:
 
 
 def list_weights(paths: Sequence[Path]) -> tuple[list[WeightsInfo], list[Problem]]:
-    """The contents of model cards, and the problems of files without one.
-
-    Without paths, those of the package.
-    """
+    """The contents of model cards (without paths: the package's), and problems of files."""
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.weights import read_card
     infos, problems = [], Problems()
@@ -206,30 +203,22 @@ class WeightFile:
 
 
 def given_weights(weights: Sequence[Path]) -> list[WeightFile]:
-    """The weights in files and folders that were given.
-
-    Raises:
-        InputError: if a file holds no weights or does not name its detector, a folder is empty, or
-            PyTorch is missing for a network.
-    """
-    return [file for given in weights for file in _files_of(given)]
-
-
-def _files_of(given: Path) -> Iterator[WeightFile]:
-    if given.is_dir():
-        archives = [path for path in sorted(given.glob(f"*{ARCHIVE}")) if holds_classifier(path)]
-        networks = [] if archives and not any(given.glob(f"*{SUFFIX}")) else weight_files(given)
-    else:
-        is_archive = given.suffix == ARCHIVE or holds_classifier(given)
-        archives, networks = ([given], []) if is_archive else ([], [given])
-    yield from map(_of_network, networks)
-    yield from map(_of_classifier, archives)
-
-
-def _of_network(path: Path) -> WeightFile:
-    with needs("networks", PURPOSE_FROM_NETWORK_SCORES):
-        from nodulebench.detection.networks.weights import read_card
-    return WeightFile(path, read_card(path).network)
+    """The weights in files and folders that were given; each must name its part."""
+    files = []
+    for given in weights:
+        if given.is_dir():
+            stored = sorted(given.glob(f"*{ARCHIVE}"))
+            archives = [path for path in stored if holds_classifier(path)]
+            networks = [] if archives and not any(given.glob(f"*{SUFFIX}")) else weight_files(given)
+        else:
+            is_archive = given.suffix == ARCHIVE or holds_classifier(given)
+            archives, networks = ([given], []) if is_archive else ([], [given])
+        if networks:
+            with needs("networks", PURPOSE_FROM_NETWORK_SCORES):
+                from nodulebench.detection.networks.weights import read_card
+        files += [WeightFile(path, read_card(path).network) for path in networks]
+        files += map(_of_classifier, archives)
+    return files
 
 
 def _of_classifier(path: Path) -> WeightFile:

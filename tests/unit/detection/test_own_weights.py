@@ -7,8 +7,7 @@ import pytest
 
 from builders.commands import run
 from nodulebench.core.errors import InputError
-from nodulebench.detection.classifiers.scoring import TRAINED
-from nodulebench.detection.classifiers.weights import classifier_of, write_weights
+from nodulebench.detection.classifiers.weights import TRAINED, classifier_of, write_weights
 from nodulebench.detection.detect import require_known_fold
 from nodulebench.detection.systems import read_system
 from nodulebench.detection.weights import given_weights, own_classifiers

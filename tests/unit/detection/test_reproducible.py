@@ -16,7 +16,7 @@ PROGRAM = """
 import json
 import numpy as np
 from nodulebench.detection.block_grid import BlockVoxels
-from nodulebench.detection.classifiers.scoring import TRAINED
+from nodulebench.detection.classifiers.weights import TRAINED
 from nodulebench.detection.classifiers.weights import classifier_of
 from nodulebench.detection.networks import DETECTION_NETWORKS
 from nodulebench.detection.networks.inference import best_device

@@ -10,8 +10,7 @@ pytestmark = pytest.mark.slow
 from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.detection import systems as system_module
 from nodulebench.detection import weights as classifiers
-from nodulebench.detection.classifiers.scoring import TRAINED
-from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.detection.classifiers.weights import TRAINED, classifier_of
 from nodulebench.detection.classifiers.weights import (
     write_weights as write_classifier,
 )

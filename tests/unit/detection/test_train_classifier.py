@@ -7,8 +7,7 @@ from nodulebench.cli import main
 from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.detection import train_classifier as train_module
 from nodulebench.detection.classifiers.models import Examples
-from nodulebench.detection.classifiers.scoring import TRAINED
-from nodulebench.detection.classifiers.weights import read_weights
+from nodulebench.detection.classifiers.weights import TRAINED, read_weights
 from nodulebench.detection.train_classifier import (
     block_examples,
     collect_examples,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.arrays import BoolArray, IntArray
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_support_vectors
-from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
+from nodulebench.detection.classifiers.weights import Measured, Trained, apply_classifier
 from nodulebench.detection.regions import NEIGHBOURS, strongest_of_clusters
 from nodulebench.detection.scale_space import (
     DIAMETER_PER_SCALE,
@@ -104,16 +104,12 @@ def kinds(peaks: Peaks, lungs: BoolArray, settings: Settings) -> IntArray:
     """Which of the three filter sets applies to each peak; the pleura goes before vessels."""
     kind = np.where(peaks.line >= settings.vessel_share * peaks.dot, JUXTAVASCULAR, ISOLATED)
     radius = peaks.scale * DIAMETER_PER_SCALE / 2 + settings.pleura_mm / STEP_MM
-    kind[_touches_border(peaks.index, radius, lungs)] = JUXTAPLEURAL
-    return kind
-
-
-def _touches_border(index: FloatArray, radius: FloatArray, lungs: BoolArray) -> BoolArray:
     directions = NEIGHBOURS / np.linalg.norm(NEIGHBOURS, axis=1, keepdims=True)
-    points = np.rint(index[:, None] + radius[:, None, None] * directions).astype(np.int64)
+    points = np.rint(peaks.index[:, None] + radius[:, None, None] * directions).astype(np.int64)
     points = np.clip(points, 0, np.array(lungs.shape) - 1)
-    is_inside: BoolArray = lungs[points[..., 0], points[..., 1], points[..., 2]].all(axis=1)
-    return ~is_inside
+    is_inside = lungs[points[..., 0], points[..., 1], points[..., 2]].all(axis=1)
+    kind[~is_inside] = JUXTAPLEURAL
+    return kind
 
 
 TRAINED = Trained(NAMES, find, train_support_vectors, DEFAULT.least_score, propose)

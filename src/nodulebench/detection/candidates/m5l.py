@@ -14,7 +14,7 @@ import numpy as np
 from nodulebench.detection.candidates import lungcam, vbna
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_network
-from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
+from nodulebench.detection.classifiers.weights import Measured, Trained, apply_classifier
 from nodulebench.detection.regions import strongest_of_clusters
 from nodulebench.detection.scan import Candidates, Chest
 

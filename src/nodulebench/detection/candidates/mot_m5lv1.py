@@ -13,7 +13,7 @@ import numpy as np
 from nodulebench.core.arrays import BoolArray
 from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_network
-from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
+from nodulebench.detection.classifiers.weights import Measured, Trained, apply_classifier
 from nodulebench.detection.regions import (
     ball_diameter,
     compactness,

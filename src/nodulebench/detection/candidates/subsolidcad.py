@@ -64,7 +64,10 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     """Candidates with compactness squared times radius (mm) as score; near ones are merged."""
     cubes = chest.resampled(settings.voxel_mm)
     step = settings.voxel_mm
-    regions = _large_regions(_opened(cubes, settings), settings)
+    found = find_regions(_opened(cubes, settings))
+    large = found.chosen(found.size * settings.voxel_mm**3 >= settings.smallest_mm3)
+    regions = np.zeros_like(cubes.lungs.mask)
+    regions[tuple(large.place.T)] = True
     levels = [parts_of(regions, thinning_mm / step) for thinning_mm in (0.0, *settings.thinning_mm)]
     compact = [level.chosen(level.compactness >= settings.least_compactness) for level in levels]
     parts = all_parts(compact, settings.apart_mm / step)
@@ -100,11 +103,3 @@ def _opened(cubes: Chest, settings: Settings) -> BoolArray:
         hu = ndimage.gaussian_filter(hu, settings.sigma_voxels)
     mask: BoolArray = (hu >= settings.lowest_hu) & (hu <= settings.highest_hu) & cubes.lungs.mask
     return opening(mask, (settings.opening_voxels - 1.0) / 2.0)
-
-
-def _large_regions(mask: BoolArray, settings: Settings) -> BoolArray:
-    regions = find_regions(mask)
-    large = regions.chosen(regions.size * settings.voxel_mm**3 >= settings.smallest_mm3)
-    result = np.zeros_like(mask)
-    result[tuple(large.place.T)] = True
-    return result

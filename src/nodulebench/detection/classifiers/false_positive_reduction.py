@@ -15,9 +15,13 @@ from nodulebench.detection.candidates import DETECTORS
 from nodulebench.detection.candidates import NAMES as OURS
 from nodulebench.detection.classifiers.description import NAMES, describe_positions
 from nodulebench.detection.classifiers.models import train_ensemble
-from nodulebench.detection.classifiers.scoring import TRAINED as WITH_CLASSIFIER
-from nodulebench.detection.classifiers.scoring import Measured, Trained, apply_classifier
-from nodulebench.detection.classifiers.weights import classifier_of
+from nodulebench.detection.classifiers.weights import TRAINED as WITH_CLASSIFIER
+from nodulebench.detection.classifiers.weights import (
+    Measured,
+    Trained,
+    apply_classifier,
+    classifier_of,
+)
 from nodulebench.detection.scan import Candidates, Chest
 
 NAME = "second_look"

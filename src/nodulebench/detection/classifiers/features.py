@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray
 from nodulebench.detection.regions import Regions, ball_diameter, half_axes
 from nodulebench.detection.scale_space import STEP_MM
 from nodulebench.detection.scan import Chest
@@ -41,16 +41,13 @@ def outline(hu: Float32Array, lungs: BoolArray, index: FloatArray, diameter: flo
     box = tuple(slice(a, b) for a, b in zip(low, high, strict=True))
     part = hu[box].astype(np.float32, copy=False)
     within = lungs[box]
-    seed = _brightest_near(part, place - low)
+    # the brightest of the 27 voxels
+    first = np.maximum(place - low - 1, 0)
+    near = part[tuple(slice(a, b) for a, b in zip(first, place - low + 2, strict=True))]
+    z, y, x = (np.unravel_index(int(near.argmax()), near.shape) + first).tolist()
+    seed = (z, y, x)
     threshold = max((min(float(part[seed]), HIGHEST_HU) + LUNG_HU) / 2.0, LOWEST_THRESHOLD_HU)
     return Outlined(part, within, _opened_region((part >= threshold) & within, seed), threshold)
-
-
-def _brightest_near(part: Float32Array, place: IntArray) -> tuple[int, int, int]:
-    low = np.maximum(place - 1, 0)
-    near = part[tuple(slice(a, b) for a, b in zip(low, place + 2, strict=True))]
-    at = np.unravel_index(int(near.argmax()), near.shape) + low
-    return int(at[0]), int(at[1]), int(at[2])
 
 
 def _opened_region(dense: BoolArray, seed: tuple[int, int, int]) -> BoolArray:
@@ -95,7 +92,9 @@ def measure(chest: Chest, center_mm: FloatArray, diameter_mm: FloatArray) -> Flo
 def region_features(outlined: Outlined) -> FloatArray:
     inside, box = boxed(outlined.inside, np.full(3, SHELL))
     near = replace(outlined, hu=outlined.hu[box], lungs=outlined.lungs[box], inside=inside)
-    return np.array([*_form(near.inside), *_density(near), *_surroundings(near)])
+    hu = near.hu[inside].astype(np.float64)
+    density = (float(hu.mean()), float(hu.std()), float(hu.max()), entropy_bits(hu))
+    return np.array([*_form(inside), *density, *_surroundings(near)])
 
 
 def _form(inside: BoolArray) -> tuple[float, ...]:
@@ -113,11 +112,6 @@ def _form(inside: BoolArray) -> tuple[float, ...]:
         float(middle / longest),
         float(len(place) / box),
     )
-
-
-def _density(outlined: Outlined) -> tuple[float, ...]:
-    hu = outlined.hu[outlined.inside].astype(np.float64)
-    return float(hu.mean()), float(hu.std()), float(hu.max()), entropy_bits(hu)
 
 
 def _surroundings(outlined: Outlined) -> tuple[float, ...]:

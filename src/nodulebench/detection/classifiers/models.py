@@ -56,9 +56,6 @@ def balanced(examples: Examples, seed: int, most: int | None = None) -> IntArray
     """Rows to train on, shuffled: nodules are repeated until they are as many as the others.
 
     ``most``: so many others are drawn where there are more; None: all are taken.
-
-    Raises:
-        InputError: if there are no nodules, or only nodules.
     """
     is_nodule = examples.is_nodule
     nodules, others = np.flatnonzero(is_nodule), np.flatnonzero(~is_nodule)
@@ -207,7 +204,8 @@ def standardise(features: FloatArray, mean: FloatArray, spread: FloatArray) -> F
 def train_ensemble(examples: Examples, seed: int) -> Ensemble:
     mean, spread = standardisation(examples.features)
     standard = standardise(examples.features, mean, spread)
-    unseen_by = _held_out_from(examples.case, seed)
+    name, number = np.unique(examples.case, return_inverse=True)
+    unseen_by = (np.random.default_rng(seed).permutation(len(name)) % MEMBERS)[number]
     members = []
     for member in range(MEMBERS):
         seen = np.flatnonzero(unseen_by != member)
@@ -238,13 +236,6 @@ def calibration(odds: FloatArray, examples: Examples) -> FloatArray:
     regression = linear_model.LogisticRegression(C=1e6)
     regression.fit(odds[:, None], is_nodule, sample_weight=weight)
     return np.array([regression.coef_[0, 0], regression.intercept_[0]])
-
-
-def _held_out_from(case: IntArray, seed: int) -> IntArray:
-    name, number = np.unique(case, return_inverse=True)
-    member = np.random.default_rng(seed).permutation(len(name)) % MEMBERS
-    chosen: IntArray = member[number]
-    return chosen
 
 
 PENALTY = 1.0

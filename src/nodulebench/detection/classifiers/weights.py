@@ -1,4 +1,4 @@
-"""A trained classifier <-> a numpy archive of plain arrays; those of the package by name.
+"""A detector with a classifier: its weights <-> numpy archives of plain arrays, and its scores.
 
 The package has each classifier eleven times: trained on all that was at hand, and ten times without
 one fold of LUNA16's scans. A scan that was used for training is scored by those without its fold;
@@ -7,7 +7,7 @@ its fold is known from a digest of its series UID.
 
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import as_file, files
@@ -20,13 +20,15 @@ import numpy.typing as npt
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
-from nodulebench.detection.classifiers.models import Ensemble, Network, SupportVectors
+from nodulebench.core.registry import Registry
+from nodulebench.detection.classifiers.models import Ensemble, Examples, Network, SupportVectors
 from nodulebench.detection.held_out import (
     SeriesByFold,
     digests_by_fold,
     fold_of,
     series_digest,
 )
+from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.table_files import read_arrays
 
@@ -149,3 +151,63 @@ def fold_of_series(*names: str) -> int | None:
 def _seen() -> SeriesByFold:
     listed = json.loads((_PACKAGED / SEEN).read_text(encoding="utf-8"))
     return {int(fold): digests for fold, digests in listed.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Candidates as a detector found them, before a classifier."""
+
+    candidates: Candidates
+    features: FloatArray
+    """A row per candidate."""
+    names: tuple[str, ...]
+    """Of the columns."""
+
+
+def apply_classifier(
+    name: str,
+    measured: Measured,
+    weights: Path | None,
+    least_score: float,
+    fold: int | None = None,
+) -> Candidates:
+    """The candidates whose probability is at least ``least_score``, with it as their score.
+
+    ``fold``: of the packaged weights, those that never saw it.
+    """
+    candidates = measured.candidates
+    if not len(candidates):
+        return candidates
+    score = classifier_of(name, weights, measured.names, fold).score(measured.features)
+    is_likely = score >= least_score
+    return Candidates(
+        candidates.center_mm[is_likely], score[is_likely], candidates.diameter_mm[is_likely]
+    )
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A detector with a classifier: how its candidates are found and its classifier is trained."""
+
+    names: tuple[str, ...]
+    """Of the features."""
+    find: Callable[[Chest], Measured]
+    """Candidates before the classifier."""
+    train: Callable[[Examples, int], Classifier]
+    """Examples, seed -> classifier."""
+    least_score: float = 0.0
+    """Candidates below are not reported."""
+    propose: Callable[[Chest], Candidates] | None = None
+    """The same candidates without features, where all are reported; None: found with them."""
+
+
+TRAINED: Registry[Trained] = Registry(
+    "trained detector",
+    "trained_detectors",
+    {
+        "etrocad": "nodulebench.detection.candidates.etrocad:TRAINED",
+        "m5l": "nodulebench.detection.candidates.m5l:TRAINED",
+        "mot_m5lv1": "nodulebench.detection.candidates.mot_m5lv1:TRAINED",
+        "second_look": "nodulebench.detection.classifiers.false_positive_reduction:TRAINED",
+    },
+)

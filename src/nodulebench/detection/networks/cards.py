@@ -65,11 +65,7 @@ def stored_card(card: ModelCard) -> JsonObject:
 
 
 def card_of(about: object, path: Path) -> ModelCard:
-    """A card as a file holds it -> the card.
-
-    Raises:
-        InputError: if it is of another schema, or a field is missing or of another kind.
-    """
+    """A card as a file holds it -> the card; refused with another schema or a wrong field."""
     if not isinstance(about, dict):
         raise _damaged(path, "it is not a table of names and values")
     if about.get("schema") != SCHEMA:
@@ -112,19 +108,13 @@ def run_facts(card: ModelCard) -> JsonObject:
 
 def differences(was: Mapping[str, object], now: Mapping[str, object]) -> str:
     """How one training differs from another, as in ``seed 5, not 77``; empty: not at all."""
-    names = dict.fromkeys([*now, *was])
-    return "; ".join(
-        _difference(name.replace("_", " "), was.get(name), now.get(name))
-        for name in names
-        if was.get(name) != now.get(name)
-    )
-
-
-def _difference(name: str, was: object, now: object) -> str:
-    shown = [_shown(fact) for fact in (was, now)]
-    if max(map(len, shown)) > LONGEST_SHOWN:
-        return f"other {name}"
-    return f"{name} {shown[0]}, not {shown[1]}"
+    parts = []
+    for name in dict.fromkeys([*now, *was]):
+        if was.get(name) != now.get(name):
+            called, shown = name.replace("_", " "), [_shown(of.get(name)) for of in (was, now)]
+            is_long = max(map(len, shown)) > LONGEST_SHOWN
+            parts.append(f"other {called}" if is_long else f"{called} {shown[0]}, not {shown[1]}")
+    return "; ".join(parts)
 
 
 def _shown(value: object) -> str:
@@ -172,10 +162,6 @@ def _is_series(value: object) -> bool:
     return all(re.fullmatch(r"-?[0-9]{1,9}", fold) for fold in value)
 
 
-def _by_fold(value: Mapping[str, Sequence[str]]) -> dict[int, tuple[str, ...]]:
-    return {int(fold): tuple(digests) for fold, digests in value.items()}
-
-
 def _same(value: object) -> object:
     return value
 
@@ -192,7 +178,11 @@ _KINDS: dict[str, tuple[Callable[[object], bool], str, Callable[[Any], Any]]] = 
     "digest": _TEXT,
     "folds": _FOLDS,
     "metrics": (_is_table(_is_number), "table of numbers", _same),
-    "series": (_is_series, "table of folds and lists of digests", _by_fold),
+    "series": (
+        _is_series,
+        "table of folds and lists of digests",
+        lambda value: {int(fold): tuple(digests) for fold, digests in value.items()},
+    ),
     "begun_from": _TEXT,
     "parameters": _TEXT,
     "held_back": _FOLDS,

@@ -55,7 +55,6 @@ class Trained:
     seconds: float
     """Of training in this run; 0: it was done before."""
     was_done: bool = False
-    """Whether it was done before."""
 
     @property
     def is_stuck(self) -> bool:
@@ -85,12 +84,7 @@ class Course:
 def train_without(
     name: str, fold: int | None, course: Course, progress: Callable[[Check], None] = lambda _: None
 ) -> Trained:
-    """Train a network on all folds but one (None: on all), and score the scans that it never saw.
-
-    Raises:
-        InputError: if the examples have no such fold, it was seen before, or stored weights or a
-            state are of another run.
-    """
+    """Train a network on all folds but one (None: on all), and score the scans not seen."""
     network, examples = network_named(name), course.examples
     card = planned_card(name, fold, course)
     stem = stem_of(name, fold, course)
@@ -109,20 +103,15 @@ def train_without(
 
     how = course.recipe or network.recipe
     begin = time.perf_counter()
-    learner = learn(
-        network,
-        examples,
-        list(card.folds),
-        LearningOptions(
-            recipe=how,
-            held_back=course.held_back,
-            seed=course.seed,
-            state_file=state,
-            run=run_facts(card),
-            start=course.start,
-        ),
-        tell,
+    options = LearningOptions(
+        recipe=how,
+        held_back=course.held_back,
+        seed=course.seed,
+        state_file=state,
+        run=run_facts(card),
+        start=course.start,
     )
+    learner = learn(network, examples, list(card.folds), options, tell)
     seconds = time.perf_counter() - begin
     module = learner.average
     if isinstance(network, DetectionNetwork):
@@ -154,11 +143,7 @@ def planned_card(name: str, fold: int | None, course: Course) -> ModelCard:
         how.steps,
         str(examples.about.get("data", "")),
         examples.digest,
-        tuple(
-            known_fold
-            for known_fold in known
-            if known_fold != fold and known_fold not in course.held_back
-        ),
+        tuple(own for own in known if own != fold and own not in course.held_back),
         series=examples.series_by_fold,
         begun_from="" if origin is None else origin.parameters,
         held_back=course.held_back,
@@ -173,7 +158,10 @@ def steps_left(card: ModelCard, stem: Path) -> int | None:
     """Steps that a training still has to take; None: it was done before."""
     weights, state = (_sibling(stem, end) for end in (WEIGHTS, STATE))
     if weights.is_file():
-        difference = _in_what(read_card(weights), card)
+        stored, now = read_card(weights), run_facts(card)
+        was = run_facts(stored)
+        now = {name: fact for name, fact in now.items() if name in was or stored.recipe}
+        difference = differences(was, now)
         if difference:
             what = f"was trained in another way ({difference})."
             raise InputError.at(weights, what, "Choose another folder.")
@@ -187,11 +175,6 @@ def stem_of(name: str, fold: int | None, course: Course) -> Path:
 
 def _sibling(stem: Path, end: str) -> Path:
     return stem.with_name(stem.name + end)
-
-
-def _in_what(stored: ModelCard, card: ModelCard) -> str:
-    was, now = run_facts(stored), run_facts(card)
-    return differences(was, {name: now[name] for name in now if name in was or stored.recipe})
 
 
 def _seen_problems(card: ModelCard, fold: int | None) -> list[Problem]:
@@ -238,12 +221,7 @@ def _score_held_out(
 def _detect_held_out(
     module: nn.Module, finder: DetectionNetwork, examples: Examples, fold: int | None, stem: Path
 ) -> dict[str, float]:
-    """Store the detections in all scans that were not trained on.
-
-    Returns:
-        The share of the fold's nodules that were found, and places in a scan; nothing if it has no
-        nodule.
-    """
+    """Store the detections in all scans that were not trained on, and count those of the fold."""
     folds = examples.fold.tolist()
     unseen = [which for which, of in enumerate(folds) if of in (NO_FOLD, fold)]
     detections = {
@@ -261,18 +239,14 @@ def _detect_held_out(
     with stem.with_name(f"{stem.name}.npz").open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
     own = {which: detected for which, detected in detections.items() if folds[which] == fold}
-    hits = [
-        float(_is_hit(row, own[int(row[0])].place, examples.scans.spacing_mm[int(row[0])]))
-        for row in examples.findings
-        if int(row[0]) in own and row[5] > 0
-    ]
+    hits = []
+    for row in examples.findings:
+        which = int(row[0])
+        if which in own and row[5] > 0:
+            apart = ((own[which].place - row[1:4]) * examples.scans.spacing_mm[which]).norm(dim=1)
+            hits.append(float((apart < row[4] / 2).any()))
     places = sum(map(len, own.values())) / max(1, len(own))
     return {"sensitivity": sum(hits) / len(hits), "places": places} if hits else {}
-
-
-def _is_hit(nodule: Tensor, place: Tensor, spacing_mm: Tensor) -> bool:
-    apart = ((place - nodule[1:4]) * spacing_mm).norm(dim=1)
-    return bool((apart < nodule[4] / 2).any())
 
 
 def _joined(parts: Sequence[Tensor], *shape: int) -> npt.NDArray[np.float32]:
@@ -333,7 +307,12 @@ def pace_of(name: str, folds: Sequence[int], course: Course, timed: int = TIMED)
     step = seconds_of_a_step(network, examples, folds, how, timed)
     if isinstance(network, DetectionNetwork):
         return Pace(step, litre=_seconds_of_a_litre(network, examples))
-    return Pace(step, candidate=_seconds_of_a_candidate(network, examples))
+    chosen = torch.nonzero(examples.is_scored | examples.is_trained_on)[:TRIED_CANDIDATES, 0]
+    scorer, module = network, network.build()
+    seconds = _seconds_the_second_time(
+        lambda: score_candidates(module, scorer, examples, chosen).cpu()
+    )
+    return Pace(step, candidate=seconds / max(1, len(chosen)))
 
 
 def seconds_of_a_step(
@@ -365,22 +344,10 @@ def seconds_of(pace: Pace, name: str, fold: int | None, course: Course, steps: i
     checked = ceil(steps / how.check_every) * len(examples.training_candidates(course.held_back))
     scored = len(examples.scored_candidates(left_out)) * how.tries
     own = 0 if fold is None else len(examples.training_candidates([fold]))
-    litres = sum(
-        _litres(examples, which)
-        for which, of in enumerate(examples.fold.tolist())
-        if of in left_out
-    )
+    folds = examples.fold.tolist()
+    litres = sum(_litres(examples, which) for which, of in enumerate(folds) if of in left_out)
     candidates = checked + scored + own
     return steps * pace.step + candidates * pace.candidate + litres * pace.litre
-
-
-def _seconds_of_a_candidate(network: Network, examples: Examples) -> float:
-    chosen = torch.nonzero(examples.is_scored | examples.is_trained_on)[:TRIED_CANDIDATES, 0]
-    module = network.build()
-    seconds = _seconds_the_second_time(
-        lambda: score_candidates(module, network, examples, chosen).cpu()
-    )
-    return seconds / max(1, len(chosen))
 
 
 def _seconds_of_a_litre(finder: DetectionNetwork, examples: Examples) -> float:
@@ -388,9 +355,8 @@ def _seconds_of_a_litre(finder: DetectionNetwork, examples: Examples) -> float:
     litres = [_litres(examples, which) for which in range(len(examples.fold))]
     which = sorted(range(len(litres)), key=litres.__getitem__)[len(litres) // 2]
     low, high = examples.seen[which].unbind()
-    slices = (
-        (finder.slab - 2 * finder.margin) * finder.step_mm / examples.scans.spacing_mm[which, 0]
-    )
+    depth_mm = (finder.slab - 2 * finder.margin) * finder.step_mm
+    slices = depth_mm / examples.scans.spacing_mm[which, 0]
     part = high.clone()
     part[0] = torch.minimum(high[0], low[0] + int(slices))
     module = finder.build()

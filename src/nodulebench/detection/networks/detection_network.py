@@ -183,11 +183,7 @@ def search(
     low: Tensor,
     high: Tensor,
 ) -> SearchResult:
-    """Look through a part of one of the scans with a trained network.
-
-    ``low``: the first voxel z, y, x of the part; voxels before it are not seen.
-    ``high``: the last one.
-    """
+    """Look through a part (first to last voxel z, y, x) of one scan with a trained network."""
     device, step = scans.voxels.device, network.step_mm
     spacing_mm = scans.spacing_mm[which]
     extent = ((high - low) * spacing_mm / step).tolist()

@@ -153,11 +153,7 @@ def make_examples(scans: Scans, arrays: ExampleArrays) -> Examples:
 
 
 def join_examples(parts: Sequence[Examples]) -> Examples:
-    """Examples of several folders as one; their voxels must mean the same.
-
-    Raises:
-        InputError: if they do not.
-    """
+    """Examples of several folders as one; their voxels must mean the same."""
     if len(parts) == 1:
         return parts[0]
     units = {(part.scans.step_hu, part.scans.lowest_hu, part.scans.voxels.dtype) for part in parts}
@@ -212,11 +208,7 @@ def write_examples(folder: Path, examples: Examples) -> None:
 
 
 def read_examples(folder: Path) -> Examples:
-    """The examples in a folder.
-
-    Raises:
-        InputError: if a file is missing or was changed, or they do not fit together.
-    """
+    """The examples in a folder; refused if a file is missing, was changed or does not fit."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         arrays = {name: _load(folder, name) for name in _ARRAYS}

@@ -30,8 +30,14 @@ def score_candidates(
     turned and moved as in training, by draws that follow from the number of the try.
     """
     device = examples.place.device
-    grids = [_there(grid, device) for grid in (network.grid, *network.extra_grids)]
-    changed = network.scoring_augment or _gentle(network.recipe.augment)
+    grids: list[Tensor | SamplingGrid] = [network.grid, *network.extra_grids]
+    if device.type != "cpu":  # a GPU cuts by the points
+        points = [torch.from_numpy(grid.offset_mm) for grid in (network.grid, *network.extra_grids)]
+        grids = [point.to(device) for point in points]
+    # turned and flipped, hardly moved
+    augment = network.recipe.augment
+    gentle = replace(augment, zoom=(1.0, 1.0), shift_mm=min(augment.shift_mm, 1.0))
+    changed = network.scoring_augment or gentle
     module = in_channels_last(module, device).eval()
     scores = []
     at_once = CPU_BATCH if device.type == "cpu" else GPU_BATCH
@@ -80,16 +86,6 @@ def patches_around(
     else:
         low, high = examples.seen[which].unbind(dim=1)
     return cut(examples.scans, which, place, grid, turn=turn, low=low, high=high)
-
-
-def _there(grid: SamplingGrid, device: torch.device) -> Tensor | SamplingGrid:
-    """A grid as patches are cut by it: on a GPU its points."""
-    return grid if device.type == "cpu" else torch.from_numpy(grid.offset_mm).to(device)
-
-
-def _gentle(augment: Augment) -> Augment:
-    """Changes of a candidate that is scored: it is turned and flipped, hardly moved."""
-    return replace(augment, zoom=(1.0, 1.0), shift_mm=min(augment.shift_mm, 1.0))
 
 
 def in_channels_last(module: nn.Module, device: torch.device) -> nn.Module:

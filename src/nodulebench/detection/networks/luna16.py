@@ -59,14 +59,17 @@ class CUMedVis(nn.Module):
         return logits
 
 
-def _network(kind: str) -> Network:
-    build = partial(CUMedVis, kind)
-    grid = cube(SIZES[kind], STEP_MM)
-    return Network(f"cumedvis_{kind}", grid, build, RECIPE, family="cumedvis", share=FUSION[kind])
-
-
-CUMEDVIS_A, CUMEDVIS_B, CUMEDVIS_C = (_network(kind) for kind in SIZES)
-
+CUMEDVIS_A, CUMEDVIS_B, CUMEDVIS_C = (
+    Network(
+        f"cumedvis_{kind}",
+        cube(size, STEP_MM),
+        partial(CUMedVis, kind),
+        RECIPE,
+        family="cumedvis",
+        share=FUSION[kind],
+    )
+    for kind, size in SIZES.items()
+)
 
 FEATURES = 128
 

@@ -65,14 +65,10 @@ def planes(
     aside_mm: tuple[float, ...] = (0.0,),
     moved_mm: tuple[float, float] = (0.0, 0.0),
 ) -> SamplingGrid:
-    """Square planes through the position, or next to it along their normal.
+    """Square planes through the position, or next to it along their normal (``aside_mm``).
 
-    ``aside_mm``: where along its normal each of them is seen.
-    ``moved_mm``: how far each is moved within itself, along the directions of its rows and columns.
-
-    Returns:
-        A grid of the shape planes x (places along the normal) x rows x columns, without the second
-        where there is one place only.
+    ``moved_mm`` is within each plane, along the directions of its rows and columns. With one place
+    along the normal the grid has no axis for it.
     """
     along = _centred(size, step_mm)
     rows = np.array([plane[0] for plane in chosen], dtype=np.float64)

@@ -75,15 +75,10 @@ def cut(
     low: Tensor | None = None,
     high: Tensor | None = None,
 ) -> Tensor:
-    """Patches in Hounsfield units.
+    """Patches (n x the shape of the grid) in Hounsfield units.
 
-    ``place``: n x 3, voxel indices (z, y, x; 0 is the middle of the first voxel).
-    ``turn``: n x 3 x 3, a linear map of the offsets of each place; None: none.
-    ``low``: n x 3, the first voxel that may be seen; None: the first of the scan.
-    ``high``: n x 3, the last one.
-
-    Returns:
-        n x the shape of the grid, as 32-bit floats.
+    ``place`` are voxel indices (z, y, x; 0 is the middle of the first voxel), ``turn`` linear maps
+    of the offsets, ``low`` and ``high`` the first and last voxel that may be seen; None: all.
     """
     if isinstance(grid, SamplingGrid) and grid.grids and turn is None and not scans.voxels.is_cuda:
         return _cut_boxes(scans, which, place, grid, low, high)
@@ -164,8 +159,7 @@ def _along(
 ) -> tuple[Tensor, Tensor]:
     """Along one axis: the first voxel that is wanted, and how much of each is in a point.
 
-    Returns:
-        n; and n x points x voxels, rows that sum to one: beyond a face the image is mirrored.
+    Rows of shares sum to one: beyond a face the image is mirrored.
     """
     at = place[:, None] + offsets[None] / spacing_mm[:, None]
     begin = at.amin(dim=1).floor()

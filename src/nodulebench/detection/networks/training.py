@@ -5,7 +5,7 @@ interrupted goes on exactly as it would have gone.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import cos, inf, isfinite, pi, prod
 from pathlib import Path
@@ -51,7 +51,10 @@ class TrainingBatch:
 def training_batch(
     network: Network | DetectionNetwork, examples: Examples, folds: list[int], how: Recipe
 ) -> TrainingBatch:
-    pools = _pools(examples, folds)
+    chosen = examples.training_candidates(folds)
+    is_nodule = examples.is_nodule[chosen]
+    require_both_classes(is_nodule, "are trained on")
+    pools = (chosen[~is_nodule], chosen[is_nodule])
     device = examples.place.device
     if isinstance(network, DetectionNetwork):
         detector, sampling = network, tile_sampling(network, device)
@@ -84,23 +87,13 @@ def training_batch(
 
 
 def batches(training: TrainingBatch, seed: int, first: int, device: torch.device) -> Iterator[Any]:
-    """The batches of the first step and of all that follow it.
-
-    The batch of a step depends only on the seed and its number, wherever a run begins.
-    """
+    """The batches of the first step and of all that follow it, wherever a run begins."""
     random = torch.Generator(device=device)
     begin = first - first % training.at_once
     while True:
         random.manual_seed(seed * 1_000_003 + begin)
         yield from training.draw(random, training.at_once)[max(0, first - begin) :]
         begin += training.at_once
-
-
-def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
-    chosen = examples.training_candidates(folds)
-    is_nodule = examples.is_nodule[chosen]
-    require_both_classes(is_nodule, "are trained on")
-    return chosen[~is_nodule], chosen[is_nodule]
 
 
 def require_both_classes(is_nodule: Tensor, what: str) -> None:
@@ -166,7 +159,6 @@ class Check:
 
 
 TrainingProgress = Callable[[Check], None]
-"""Called with each check."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +197,13 @@ class Learner:
     best_weights: dict[str, Tensor] = field(default_factory=dict)
     """The weights of the best check, where some candidates were held back."""
 
+    def remember_best(self, area: float) -> None:
+        self.since_best += 1
+        if area > self.best:
+            state = self.average.state_dict()
+            self.best_weights = {name: values.detach().clone() for name, values in state.items()}
+            self.best, self.best_step, self.since_best = area, self.step, 0
+
 
 def train(
     network: Network | DetectionNetwork,
@@ -223,17 +222,7 @@ def learn(
     options: LearningOptions = DEFAULT,
     progress: TrainingProgress = lambda _: None,
 ) -> Learner:
-    """Train a network.
-
-    ``folds``: whose candidates are trained on.
-
-    Returns:
-        The learner at its end; its average is the trained network, ready to score.
-
-    Raises:
-        InputError: if the folds hold no nodule or nothing else, the state is of another run, or
-            the loss is not finite.
-    """
+    """Train a network on the candidates of some folds; the learner's average is the result."""
     how, state_file = options.recipe or network.recipe, options.state_file
     device = examples.place.device
     torch.manual_seed(options.seed)
@@ -256,7 +245,9 @@ def learn(
             continue
         area = None
         if options.held_back and isinstance(network, Network):
-            area = _area_of(learner, network, examples, options.held_back)
+            held = examples.training_candidates(options.held_back)
+            scores = score_candidates(learner.average, network, examples, held)
+            area = area_under_roc(scores, examples.is_nodule[held])
         loss = float(torch.stack(losses).mean())
         if not isfinite(loss):
             raise InputError.at(
@@ -266,7 +257,8 @@ def learn(
             )
         progress(Check(learner.step, loss, area))
         losses = []
-        _remember_best(learner, area)
+        if area is not None:
+            learner.remember_best(area)
         begin = time.monotonic()
         is_due = begin - saved >= saving / SAVING_SHARE or _is_done(learner, how)
         if state_file is not None and is_due:
@@ -375,16 +367,6 @@ def _is_done(learner: Learner, how: Recipe) -> bool:
     return has_waited or learner.step >= how.steps
 
 
-def _remember_best(learner: Learner, area: float | None) -> None:
-    if area is None:
-        return
-    learner.since_best += 1
-    if area > learner.best:
-        state = learner.average.state_dict()
-        learner.best_weights = {name: values.detach().clone() for name, values in state.items()}
-        learner.best, learner.best_step, learner.since_best = area, learner.step, 0
-
-
 def _follow(learner: Learner, how: Recipe) -> None:
     """Let the moving average follow; it begins faster, so that the first weights are forgotten."""
     if learner.average is learner.module:
@@ -397,12 +379,3 @@ def _follow(learner: Learner, how: Recipe) -> None:
                 average.lerp_(state[name], 1 - share)
             else:
                 average.copy_(state[name])
-
-
-def _area_of(
-    learner: Learner, network: Network, examples: Examples, held_back: Sequence[int]
-) -> float:
-    chosen = examples.training_candidates(held_back)
-    return area_under_roc(
-        score_candidates(learner.average, network, examples, chosen), examples.is_nodule[chosen]
-    )

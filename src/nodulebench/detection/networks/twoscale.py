@@ -68,17 +68,7 @@ class TwoScale(nn.Module):
         return logits
 
 
-def _cube(step_mm: float) -> "tuple[tuple[int, int, int], tuple[float, float, float]]":
-    return (SIZE, SIZE, SIZE), (step_mm, step_mm, step_mm)
-
-
-SAMPLING = stacked(cube(*_cube(NEAR_MM)), cube(*_cube(FAR_MM)))
-RECIPE = replace(
-    OWN,
-    batch=192,
-    steps=1000,
-    augment=replace(OWN.augment, shift_mm=1.5),
-    smoothing=0.05,
-    tries=8,
-)
+SAMPLING = stacked(*(cube((SIZE,) * 3, (step_mm,) * 3) for step_mm in (NEAR_MM, FAR_MM)))
+AUGMENT = replace(OWN.augment, shift_mm=1.5)
+RECIPE = replace(OWN, batch=192, steps=1000, augment=AUGMENT, smoothing=0.05, tries=8)
 TWOSCALE = Network("twoscale", SAMPLING, TwoScale, RECIPE)

@@ -142,20 +142,11 @@ def write_weights(
 
 
 def read_card(path: Path) -> ModelCard:
-    """The card of a weight file.
-
-    Raises:
-        InputError: if it is not a weight file of a network.
-    """
     return card_of(_about(path), path)
 
 
 def read_weights(path: Path) -> tuple[nn.Module, ModelCard]:
-    """A trained network, ready to score, and its card.
-
-    Raises:
-        InputError: if the file is damaged, was changed, or is of a network that is not known.
-    """
+    """A trained network, ready to score, and its card; refused if damaged, changed or not known."""
     card = read_card(path)
     try:
         module = network_named(card.network).build()

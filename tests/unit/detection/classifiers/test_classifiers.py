@@ -13,8 +13,8 @@ from nodulebench.detection.classifiers.models import (
     train_network,
     train_support_vectors,
 )
-from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import (
+    TRAINED,
     classifier_of,
     read_weights,
     write_weights,

@@ -13,8 +13,8 @@ from nodulebench.detection.classifiers.false_positive_reduction import (
     candidates_to_score,
     proposals,
 )
-from nodulebench.detection.classifiers.scoring import TRAINED
 from nodulebench.detection.classifiers.weights import (
+    TRAINED,
     classifier_of,
     fold_of_series,
     write_seen,
@@ -106,7 +106,7 @@ def test_a_detector_with_a_classifier_proposes_by_weights_that_never_saw_the_fol
         asked.append((name, fold))
         return own(name, path, features, fold)
 
-    monkeypatch.setattr("nodulebench.detection.classifiers.scoring.classifier_of", fail)
+    monkeypatch.setattr("nodulebench.detection.classifiers.weights.classifier_of", fail)
     assert len(proposals("mot_m5lv1", chest, 3)) > 0
     assert asked == [("mot_m5lv1", 3)]
     assert len(proposals("isicad", chest, 3)) > 0
