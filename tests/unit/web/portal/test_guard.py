@@ -1,5 +1,7 @@
 """The guard admits only what the table of rules allows, and no forms of other sites."""
 
+import tomllib
+from importlib.resources import files
 from itertools import product
 
 import pytest
@@ -7,6 +9,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Mount
 
 from builders.portal import ADDRESS, Browser, make_person, make_tiny_benchmark, signed_in
+from nodulebench.web.portal import accounts
 from nodulebench.web.portal.accounts.roles import ASSIGNABLE_ROLES, ROLES, RULES, may
 from nodulebench.web.portal.accounts.users import User
 from nodulebench.web.portal.app import ROUTERS, make_app
@@ -25,6 +28,11 @@ SESSIONS = {
 
 def test_every_route_has_a_rule_and_every_rule_a_route() -> None:
     assert sorted((*(route.name for route in ROUTES), *SESSIONS)) == sorted(RULES)
+
+
+def test_no_route_is_listed_for_two_kinds_of_users() -> None:
+    listed = tomllib.loads(files(accounts).joinpath("roles.toml").read_text(encoding="utf-8"))
+    assert sum(map(len, listed.values())) == len(RULES)
 
 
 def test_there_are_no_other_routes(site: Site) -> None:
