@@ -5,6 +5,7 @@ Files are request bodies rather than forms, so that nothing is parsed before the
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Request
@@ -25,7 +26,6 @@ from nodulebench.web.client import (
     CheckInfo,
     EntryInfo,
     FileInfo,
-    LineInfo,
     ProblemInfo,
     ReadingInfo,
     RuleFileInfo,
@@ -104,46 +104,23 @@ def api_benchmark(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> Benc
 
 @router.get("/benchmarks/{benchmark_id}/leaderboard", name="api_leaderboard", responses=DENIED)
 def api_leaderboard(
-    site: CurrentSite,
-    by: CurrentUser,
-    benchmark_id: str,
-    choice: Chosen,
+    site: CurrentSite, by: CurrentUser, benchmark_id: str, choice: Chosen
 ) -> BoardInfo:
     """Return the leaderboard of a benchmark for a track and a rule, ordered by a metric."""
     with site.database.reading() as session:
         benchmark = find_benchmark(session, by, benchmark_id)
         board = board_of(site, session, benchmark, by, choice)
-    return BoardInfo(
-        benchmark=benchmark.id,
-        version=benchmark.version,
-        tracks=tuple(board.tracks),
-        track=board.track,
-        rules=tuple(board.rules),
-        rule=board.rule,
-        strata=tuple(board.strata),
-        stratum=board.stratum,
-        metric=board.by.name,
-        lines=tuple(
-            LineInfo(
-                rank=line.rank,
-                best_rank=line.best_rank,
-                worst_rank=line.worst_rank,
-                group=line.group,
-                entry=line.entry,
-                name=line.name,
-                by=line.who,
-                at=line.at,
-                is_baseline=line.is_baseline,
-                is_withdrawn=line.is_withdrawn,
-                training=line.training,
-                folds=line.folds,
-                verdict=line.verdict,
-                verdict_reason=reason_in_english(line.verdict_reason),
-                readings=tuple(ReadingInfo(**reading) for reading in line.readings.values()),
-            )
-            for line in board.lines
-        ),
-    )
+    shown = asdict(board)
+    lines = [
+        {
+            **line,
+            "verdict_reason": reason_in_english(line["verdict_reason"]),
+            "readings": tuple(line["readings"].values()),
+        }
+        for line in shown["lines"]
+    ]
+    about = {"benchmark": benchmark.id, "version": benchmark.version, "metric": board.by.name}
+    return BoardInfo.model_validate({**shown, **about, "lines": lines})
 
 
 @router.get("/benchmarks/{benchmark_id}/files", name="api_files", responses=DENIED)
@@ -164,10 +141,7 @@ def api_files(site: CurrentSite, by: CurrentUser, benchmark_id: str) -> list[Fil
 
 
 @router.post(
-    "/benchmarks/{benchmark_id}/check",
-    name="api_check",
-    openapi_extra=FILE_BODY,
-    responses=DENIED,
+    "/benchmarks/{benchmark_id}/check", name="api_check", openapi_extra=FILE_BODY, responses=DENIED
 )
 async def api_check(
     request: Request,

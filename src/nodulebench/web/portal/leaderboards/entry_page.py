@@ -118,7 +118,7 @@ def history_of(
     lines = sorted((line for line in valued if line.entry in own), key=lambda line: line.at)[
         -MAX_ENTRIES:
     ]
-    if len(lines) < MIN_ENTRIES or not all(line.who for line in lines):
+    if len(lines) < MIN_ENTRIES or not all(line.by for line in lines):
         return None
     metric = translate.metric(board.by.name).title
     others = [
@@ -130,7 +130,7 @@ def history_of(
     ends += [value for value, _ in others]
     low, high = (0.0, 1.0) if 0 <= min(ends) <= max(ends) <= 1 else (min(0.0, *ends), max(ends))
     axis = Axis(metric, low, high, nice_ticks(low, high))
-    title = translate("portal.history.of", who=lines[0].who, metric=metric)
+    title = translate("portal.history.of", who=lines[0].by, metric=metric)
     lower = is_lower_better(board.by.metric)
     steps = [_step(line) for line in lines]
     drawn = history_chart(steps, axis, title, others=others, is_lower_better=lower)

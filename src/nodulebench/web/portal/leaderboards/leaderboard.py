@@ -32,7 +32,6 @@ TABLE = {
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
     **dict.fromkeys(("stratum", "track", "training", "verdict", "verdict_reason"), pl.String),
 }
-"""Columns of a leaderboard as a table."""
 
 
 class Reading(NamedTuple):
@@ -52,7 +51,7 @@ class BoardLine:
 
     entry: str
     name: str
-    who: str
+    by: str
     """Empty if names are hidden."""
     at: datetime
     is_own: bool
@@ -73,7 +72,6 @@ class BoardLine:
     training: str = ""
     """Statement about training on the test set: no, folds (cross-validated), or yes."""
     folds: int = 0
-    """Number of folds, if they were submitted."""
     verdict: Verdict | None = None
     """By the acceptance criteria; None: no criteria."""
     verdict_reason: JsonObject | None = None
@@ -109,9 +107,7 @@ class Board:
     strata: list[str]
     """Parts of the cohort for which an entry has metrics, as ``type=solid``."""
     stratum: str
-    """Empty: the whole cohort."""
     readings: list[Reading]
-    """Every metric that an entry has under the rule."""
     by: Reading
     lines: list[BoardLine]
 
@@ -123,7 +119,7 @@ class Board:
                 "rank": line.rank,
                 "entry": line.entry,
                 "name": line.name,
-                "by": line.who,
+                "by": line.by,
                 "sent": line.at.isoformat(timespec="seconds"),
                 "is_baseline": line.is_baseline,
                 "track": self.track,
@@ -140,11 +136,7 @@ class Board:
 
 
 def board_of(
-    site: Site,
-    session: Transaction,
-    benchmark: Benchmark,
-    user: User,
-    choice: BoardChoice = FIRST,
+    site: Site, session: Transaction, benchmark: Benchmark, user: User, choice: BoardChoice = FIRST
 ) -> Board:
     scored = session.scalars(
         select(Result)
@@ -240,7 +232,7 @@ def _line(result: Result, user: User, rule: str, by: Reading, stratum: str) -> B
     return BoardLine(
         entry=entry.id,
         name=shown_name(entry, user),
-        who=shown_account(entry, user),
+        by=shown_account(entry, user),
         at=entry.created_at,
         is_own=bool(user.account) and user.account == entry.account_id,
         is_baseline=entry.is_baseline,
