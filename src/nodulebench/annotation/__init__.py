@@ -2,8 +2,5 @@
 
 from nodulebench.core.lazy_names import lazy_names
 
-_MODULES = {
-    "analyse_readers": "reader_study",
-    "hold_exam": "exam",
-}
+_MODULES = {"analyse_readers": "reader_study", "hold_exam": "exam"}
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -40,7 +40,6 @@ class Study(ConfigModel):
     reader_ids: tuple[Name, ...] = Field(min_length=1)
     """Each classifies every place without knowing the calls of others."""
     seed: int = 0
-    """Seed of the order of places; every reader has a different order."""
     patch_mm: float = Field(default=80.0, ge=20, le=400)
 
     @model_validator(mode="after")

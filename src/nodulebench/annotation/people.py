@@ -16,14 +16,7 @@ from nodulebench.security.keys import PublicKey, parse_public_key
 Known = TypeVar("Known")
 Title = Literal["scientist", "resident", "attending", "deputy_chief", "chief"]
 Role = Literal[
-    "candidate",
-    "junior",
-    "leader",
-    "arbitrator",
-    "panel",
-    "scientist",
-    "organiser",
-    "commission",
+    "candidate", "junior", "leader", "arbitrator", "panel", "scientist", "organiser", "commission"
 ]
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.@-]+$")]
 

@@ -10,20 +10,10 @@ import polars as pl
 from pydantic import Field, ValidationError
 
 from nodulebench.annotation import actions
-from nodulebench.annotation.actions import (
-    WORKFLOWS,
-    Action,
-    ChangeKey,
-    Event,
-    WorkflowRules,
-)
+from nodulebench.annotation.actions import WORKFLOWS, Action, ChangeKey, Event, WorkflowRules
 from nodulebench.annotation.batch import Batch
 from nodulebench.annotation.exam import who_passed
-from nodulebench.annotation.people import (
-    Role,
-    Roster,
-    random_teams,
-)
+from nodulebench.annotation.people import Role, Roster, random_teams
 from nodulebench.annotation.permissions import key_change, known_batch
 from nodulebench.annotation.project_log import Batches, act, annotation_log
 from nodulebench.annotation.readings import Reading
@@ -150,7 +140,6 @@ class StartProjectOptions:
     """What a new annotation project is made of."""
 
     folder: Path
-    """Where it is written; the folder must not exist, or be empty."""
     roster: Path
     """TOML with ``[[people]]`` and, unless teams are drawn, ``[[teams]]``; a table ``[rules]``
     changes single rules of the workflow."""

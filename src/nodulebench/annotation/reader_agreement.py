@@ -120,7 +120,6 @@ class GroupAgreement:
     by_readers: tuple[int, ...]
     """Candidates drawn by exactly 1, 2, ... readers."""
     unanimous: float
-    """Share of the candidates that all readers of the case drew."""
     mean_agreement: float
 
 

@@ -20,11 +20,7 @@ from nodulebench.core.notices import reason_of
 from nodulebench.core.results import Estimate
 from nodulebench.core.schema import Column, TableSchema
 from nodulebench.evaluation.estimates import bind_parameters, replicate_metrics, units_of
-from nodulebench.evaluation.recompute import (
-    READER_COLUMNS,
-    Cell,
-    cohorts_of_readers,
-)
+from nodulebench.evaluation.recompute import READER_COLUMNS, Cell, cohorts_of_readers
 from nodulebench.io.json_files import write_json
 from nodulebench.io.table_files import read_table
 from nodulebench.metrics import METRICS

@@ -36,11 +36,9 @@ class ShownCandidate:
     """All types that readers gave, where they differ."""
     why: tuple[Notice, ...] = ()
     comment: str = ""
-    """The reviewer's comment."""
     is_nodule: bool | None = None
     """The decision; None: not decided yet, or not disclosed."""
     note: str = ""
-    """The arbitrator's comment."""
 
 
 def shown_candidates(

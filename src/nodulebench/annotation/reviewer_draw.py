@@ -32,7 +32,6 @@ class CommitmentFile(ConfigModel):
     """The office's secret seed, until all have read."""
 
     project: str
-    """Digest of who takes part, the rules and the cases."""
     batch_id: Name
     seed: Seed
 

@@ -111,13 +111,7 @@ def add_nodules(
 
 
 def correct_outline(
-    handle: ProjectHandle,
-    batch_id: str,
-    actor_id: str,
-    key: Key,
-    path: Path,
-    *,
-    comment: str = "",
+    handle: ProjectHandle, batch_id: str, actor_id: str, key: Key, path: Path, *, comment: str = ""
 ) -> Event:
     """Replace a candidate's outline by the one nodule of its case in a file; see ``Batch``."""
     case_id, candidate_id = key

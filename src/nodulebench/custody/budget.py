@@ -37,7 +37,6 @@ class ChargedEvaluation:
     submission: str
     """Digest of the submission as received."""
     protocol: str
-    """Digest of the protocol."""
     plan: str = ""
     """Digest of the plan; empty: no plan."""
 

@@ -46,7 +46,6 @@ class ImageFile:
     case_id: str
     path: Path
     name: str
-    """Path below ``images/`` of a bundle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,6 @@ class SetImages:
     """The images of a test set."""
 
     folder: Path
-    """Folder that contains all files."""
     files: tuple[ImageFile, ...] = ()
     passed_over: int = 0
     """DICOM files of series that are not a case."""
@@ -152,13 +150,11 @@ class BundleReport:
     cases: int
     images: int
     without_images: tuple[str, ...]
-    """Cases without an image file."""
     gaps: tuple[str, ...]
     """Questions of the datasheet without an answer."""
     passed_over: int = 0
     """Image files of series that are not a case of the set."""
     notices: tuple[Notice, ...] = ()
-    """Notices about the reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,9 +162,7 @@ class BundleOptions:
     """What to write as a bundle."""
 
     reference: Path
-    """A reference in any format."""
     out: Path
-    """The new folder."""
     images: Path | None = None
     """Folder of images in any layout; with ``curated``, the present folder of the curated files."""
     curated: Path | None = None

@@ -127,7 +127,6 @@ class StagedChange:
     """A change whose files are ready in the stage."""
 
     folder: Path
-    """The sealed set."""
     change: Change
 
     @property

@@ -29,7 +29,6 @@ class Question:
     name: str
     section: str
     stage: str
-    """Life-cycle stage."""
     text: str
 
 

@@ -80,13 +80,11 @@ class SealedEvaluateOptions:
     """Whether existing feedback in ``out`` may be replaced."""
     at_fp: float | None = None
     entry: Entry | None = None
-    """The algorithm's roster entry, if there is a roster."""
     checkpoints: tuple[Path, ...] = ()
     """Checkpoints stored elsewhere; the log must agree with them."""
 
 
 Chosen = tuple[TestProtocol, TestPlan | None]
-"""The protocol and the plan of an evaluation."""
 
 
 def open_for_evaluation(options: SealedEvaluateOptions) -> SealedSet:
@@ -387,7 +385,6 @@ class RosterEvaluation:
     """The developer's feedback; None: the evaluation failed."""
     written: tuple[Path, ...] = ()
     problem: NoduleBenchError | None = None
-    """Why there is no feedback."""
     was_done: bool = False
     """Whether an earlier run evaluated it."""
 

@@ -212,7 +212,6 @@ def _one_sided(level: float) -> float:
 
 
 DECIMALS = 3
-"""Decimals of the metrics that a developer receives."""
 
 
 def disclosed_result(document: Document, evaluation: Evaluation, reuse: Reuse) -> JsonObject | None:
@@ -281,8 +280,7 @@ def _without_tables(document: Document) -> Document:
     """Remove tables whose cells are single nodules, except misses by type and size."""
     algorithms = tuple(
         replace(
-            algorithm,
-            rules={name: _without_others(rule) for name, rule in algorithm.rules.items()},
+            algorithm, rules={name: _without_others(rule) for name, rule in algorithm.rules.items()}
         )
         for algorithm in document.algorithms
     )

@@ -24,13 +24,7 @@ from nodulebench.custody.stored_results import (
 from nodulebench.io.json_files import read_json
 from nodulebench.security.events import Fact
 from nodulebench.security.keys import PrivateKey, parse_public_key, read_public_key
-from nodulebench.security.vault import (
-    Holder,
-    Vault,
-    new_vault,
-    vault_header,
-    without_holder,
-)
+from nodulebench.security.vault import Holder, Vault, new_vault, vault_header, without_holder
 
 if TYPE_CHECKING:
     from nodulebench.core.json_types import JsonObject

@@ -21,24 +21,11 @@ from nodulebench.core.text import shown
 from nodulebench.custody import layout
 from nodulebench.custody.bundle import bundle_contents
 from nodulebench.custody.datasheet import evidence_answers, make_datasheet
-from nodulebench.custody.events import (
-    PolicySeal,
-    log_of,
-    next_event,
-)
+from nodulebench.custody.events import PolicySeal, log_of, next_event
 from nodulebench.custody.keys import holders
 from nodulebench.custody.permitted_tests import differing_protocols
-from nodulebench.custody.policy import (
-    COMPARTMENTS,
-    CustodyPolicy,
-    Role,
-    parse_policy,
-)
-from nodulebench.custody.sealed_set import (
-    SCHEMA,
-    opened_vault,
-    read_note,
-)
+from nodulebench.custody.policy import COMPARTMENTS, CustodyPolicy, Role, parse_policy
+from nodulebench.custody.sealed_set import SCHEMA, opened_vault, read_note
 from nodulebench.io import bundle as bundle_format
 from nodulebench.io.atomic import locked, replace_whole, settle, write_through
 from nodulebench.io.bundle import SEALED_NOTE, is_sealed
@@ -59,13 +46,7 @@ from nodulebench.matching.rules import RULES
 from nodulebench.metrics import METRICS
 from nodulebench.security.keys import PrivateKey
 from nodulebench.security.signatures import sign_manifest
-from nodulebench.security.vault import (
-    SEGMENT_BYTES,
-    Vault,
-    holders_of,
-    new_vault,
-    vault_header,
-)
+from nodulebench.security.vault import SEGMENT_BYTES, Vault, holders_of, new_vault, vault_header
 
 
 @dataclass(slots=True)
@@ -84,11 +65,7 @@ class StagedFiles:
 
 
 def stage_files(
-    source: Path,
-    paths: list[layout.SealedPath],
-    stage: Path,
-    vault: Vault,
-    progress: Progress,
+    source: Path, paths: list[layout.SealedPath], stage: Path, vault: Vault, progress: Progress
 ) -> StagedFiles:
     """Copy images and seal everything else into a stage; complete files there are reused."""
     placed = StagedFiles()

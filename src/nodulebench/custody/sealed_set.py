@@ -42,13 +42,11 @@ class Examined:
     bundle: str
     """Digest of the signed manifest, which identifies the set."""
     manifest: Manifest
-    """The signed manifest."""
     changed: dict[str, str | None]
     """Files that differ from the manifest; None: removed."""
     policy: CustodyPolicy
     """The policy after all events: current roles and keys."""
     header: JsonObject
-    """Header of the vault."""
     log: EventLog[Event]
     check: LogCheck[Event]
     vault: Vault | None = field(repr=False)
@@ -180,7 +178,6 @@ class SealedSet:
     name: str
     policy: CustodyPolicy
     bundle: str
-    """Digest of the signed manifest."""
     manifest: Manifest
     """The files after all changes in the log."""
     vault: Vault = field(repr=False)

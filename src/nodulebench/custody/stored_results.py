@@ -64,7 +64,6 @@ class StoredResult:
     """``developer``, ``alias`` if there is one, ``name`` of the algorithm, the ``disclosed``
     feedback, and ``corrected`` bounds."""
     contents: Mapping[str, bytes]
-    """Files by their names in a result folder."""
     where: Path
     digest: str
     """SHA-256 of the sealed file."""

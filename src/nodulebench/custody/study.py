@@ -43,7 +43,6 @@ class Study:
     curves: pl.DataFrame
     flips: pl.DataFrame | None
     plan: JsonObject | None
-    """The plan of the test, as in plan.json."""
 
     @property
     def document(self) -> Document:
@@ -86,9 +85,7 @@ def chosen_evaluations(events: Sequence[Event], wanted: Sequence[str] = ()) -> l
         )
         if not matches
         else Problem(
-            f"'{word}'",
-            "names several results.",
-            f"Choose by number: {_listed(matches, called)}.",
+            f"'{word}'", "names several results.", f"Choose by number: {_listed(matches, called)}."
         )
         for word, matches in meant.items()
         if len(matches) != 1

@@ -227,10 +227,7 @@ def compare_stored(
 
 
 def report_stored(
-    options: StudyOptions,
-    choice: ReportChoice,
-    out: Path,
-    baselines: Sequence[str] = (),
+    options: StudyOptions, choice: ReportChoice, out: Path, baselines: Sequence[str] = ()
 ) -> list[Path]:
     """Make the report of stored results: the complete one, or a developer's.
 

@@ -41,13 +41,10 @@ class SealedCheck:
 
     files: int
     signature: Signature | None
-    """The signature, if valid."""
     events: tuple[Event, ...]
-    """All events that could be read."""
     was_opened: bool
     """Whether the vault was opened: sealed contents were checked too."""
     checkpoints: int
-    """Number of checkpoints compared."""
     problems: tuple[Problem, ...]
     notices: tuple[Notice, ...]
 
@@ -205,7 +202,6 @@ class AuditReport:
     policy: CustodyPolicy
     events: tuple[Event, ...]
     uses: tuple[Use, ...]
-    """By developer; empty if the log is not valid."""
     problems: tuple[Problem, ...]
     dates: tuple[Problem, ...]
     """Dates that go backwards; the log is still valid."""

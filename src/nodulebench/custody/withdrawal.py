@@ -133,12 +133,7 @@ class Withdrawn:
 
 
 def withdraw(
-    sealed: Path,
-    own_key: PrivateKey,
-    *,
-    cases: Sequence[str] = (),
-    patient: str = "",
-    reason: str,
+    sealed: Path, own_key: PrivateKey, *, cases: Sequence[str] = (), patient: str = "", reason: str
 ) -> Withdrawn:
     """Remove cases permanently from a sealed set.
 

@@ -34,9 +34,7 @@ class Checked:
     marks: int = 0
     """Marks in cases of the test set; all marks if the set is sealed."""
     cases: int = 0
-    """Cases that have a mark."""
     problems: tuple[Problem, ...] = ()
-    """Why it cannot be scored."""
     notices: tuple[Notice, ...] = ()
 
 

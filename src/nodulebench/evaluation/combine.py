@@ -59,7 +59,6 @@ class ScoreRow:
 
     members: Members
     sensitivities: tuple[float, ...]
-    """At the operating points."""
     cpm: float
     best_single: float | None
     """The highest CPM of a single member; None for a single algorithm."""
@@ -132,13 +131,11 @@ class CombinationChoice:
     """How submissions are combined."""
 
     distance_mm: float = MERGE_MM
-    """Candidates closer than this are merged."""
     linkage: Linkage = LINKAGE
     place: MergedPosition = "best"
     lung_masks: Path | None = None
     """Folder with ``<case_id>.mhd`` or ``.mha``: candidates far from the lungs are dropped."""
     slack_mm: float = SLACK_MM
-    """How far outside the lungs a candidate may be."""
 
 
 DEFAULT_CHOICE = CombinationChoice()
@@ -218,10 +215,7 @@ def combine_candidates(
             merged, sources = parts[0], None
         else:
             combined = merge_candidates(
-                parts,
-                distance_mm=choice.distance_mm,
-                linkage=choice.linkage,
-                place=choice.place,
+                parts, distance_mm=choice.distance_mm, linkage=choice.linkage, place=choice.place
             )
             merged, sources = combined.submission, combined.sources
         labels, cohort = label_cohort(reference, merged, uncapped, uncapped.rules[0])

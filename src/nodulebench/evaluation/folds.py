@@ -209,11 +209,9 @@ class Merged:
 
     marks: int
     cases: int
-    """Cases with a mark."""
     without: int
     """Cases of the folds without a mark."""
     folds: dict[str, str]
-    """Fold -> the submission that was used for it."""
 
 
 def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = "") -> Merged:

@@ -18,13 +18,11 @@ from nodulebench.report.errors import SIDE_MM, Patch, hardest_first
 
 STEP_MM = 0.5
 WINDOW_HU = (-1000.0, 400.0)
-"""From black to white."""
 MOST_MISSES, MOST_FALSE_POSITIVES = 100, 40
 """The largest number of patches over all algorithms: the page is one file and must stay small."""
 FEWEST = 10
 """Each algorithm may show at least so many misses and so many false positives."""
 TICK_MM = 7.0
-"""Length of the four lines that point to the position."""
 
 Pixels = npt.NDArray[np.uint8]
 

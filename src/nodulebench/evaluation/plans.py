@@ -25,13 +25,7 @@ from nodulebench.core.errors import (
 )
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
-from nodulebench.core.plans import (
-    DEMANDS,
-    AcceptanceCriteria,
-    Criterion,
-    PlanOutcome,
-    TestPlan,
-)
+from nodulebench.core.plans import DEMANDS, AcceptanceCriteria, Criterion, PlanOutcome, TestPlan
 from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.results import AlgorithmResult, Estimate, Evaluation, RuleResult
 from nodulebench.core.tables import MARK_SLICES, MARKS, Reference, Submission

@@ -12,7 +12,6 @@ from nodulebench.core.json_types import JsonObject
 from nodulebench.imaging.rasters import png
 
 PROTOCOL = "protocol.toml"
-"""The protocol's file, in the image or next to the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,6 @@ class Platform:
     reference: Path
     protocol: Path
     answer: Path
-    """The file of metrics that the platform reads."""
     packed: Path
     packed_protocol: Path
     says_version: bool

@@ -52,10 +52,8 @@ class Evaluated:
 
     folder: Path
     document: Document
-    """evaluation.json."""
     reference: Reference
     submissions: dict[str, Submission]
-    """The evaluated marks by algorithm."""
     labels: pl.DataFrame
 
     @property

@@ -88,7 +88,6 @@ def pilot_study(path: Path) -> tuple[Components, int]:
 
 
 GROWTH = (0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)
-"""Default sizes to try, relative to the pilot's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

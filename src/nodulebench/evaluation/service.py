@@ -57,10 +57,7 @@ class EvaluateOptions:
 
 
 def evaluate_files(
-    options: EvaluateOptions,
-    *,
-    executor: Executor = IN_PROCESS,
-    progress: Progress = no_progress,
+    options: EvaluateOptions, *, executor: Executor = IN_PROCESS, progress: Progress = no_progress
 ) -> tuple[Evaluation, list[Path]]:
     """Read, evaluate and, with ``out``, write; if there is any problem, nothing is written.
 

@@ -186,13 +186,11 @@ class Verification:
     """The verification of a folder, with every problem and difference."""
 
     files: int
-    """Files that the manifest lists."""
     is_signed: bool
     signature: Signature | None
     problems: tuple[Problem, ...]
     """Files that differ from the manifest or cannot be read, and an invalid signature."""
     version: str = ""
-    """Version of NoduleBench that made the evaluation."""
     from_folder: Recomputed | None = None
     """Recomputed from the folder only; None: that was not possible."""
     from_originals: Recomputed | None = None

@@ -19,14 +19,7 @@ from nodulebench.io.marks.luna16 import guessed_columns, read_named_columns, rea
 from nodulebench.io.nodules import joined_nodules
 from nodulebench.io.table_files import read_cases as read_cases_table
 
-__all__ = [
-    "FORMATS",
-    "Format",
-    "fitting",
-    "read_cases",
-    "read_reference",
-    "read_submission",
-]
+__all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
 
 
 CASE_TABLE = "cases.parquet"

@@ -49,8 +49,7 @@ class Block:
 def read_blocks(folder: Path, folds: Iterable[int] = FOLDS) -> Iterator[Block]:
     """Yield the blocks of some folds, fold by fold, in the order of the table."""
     rows = CsvFile(folder / _TABLE).read_columns(
-        text=("block_id", "seriesuid"),
-        numbers=("fold", *GEOMETRY_COLUMNS, *SIZE),
+        text=("block_id", "seriesuid"), numbers=("fold", *GEOMETRY_COLUMNS, *SIZE)
     )
     for fold in folds:
         path = folder / f"fold{fold}.npz.xz"

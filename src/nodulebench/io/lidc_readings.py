@@ -45,7 +45,6 @@ class PixelMark:
 
     source_id: str
     kind: str
-    """One of FINDING_KINDS."""
     outlines: tuple[PixelOutline, ...]
     characteristics: tuple[int | None, ...] = ()
     """In the order of CHARACTERISTIC_TAGS; empty if missing."""

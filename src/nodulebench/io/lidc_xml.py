@@ -52,7 +52,6 @@ class LidcFiles:
     readings: tuple[PixelReading, ...]
     """One per series, in the order of their files' paths."""
     problems: tuple[Problem, ...]
-    """The problems of the other files."""
     notices: tuple[Notice, ...]
     file_count: int
     xray_count: int

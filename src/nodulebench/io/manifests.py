@@ -119,7 +119,6 @@ class Signed:
     at: str
     """Date and time, UTC."""
     by: str
-    """Name of the signer, as given."""
     key: str
     """SHA-256 of the public key (of its DER form, as openssl makes it)."""
     public_key: str

@@ -31,9 +31,7 @@ class Index(ConfigModel):
     schema_name: Literal["nodulebench/event-index@1"] = "nodulebench/event-index@1"
     root: str
     digests: list[str]
-    """Of every event, first to last."""
     labels: dict[str, list[int]]
-    """The numbers of the events under each label."""
     person: str = ""
     code: str = ""
 
@@ -189,8 +187,7 @@ class IndexedLog(Generic[E]):
         new = {event.number: event for _, event in read if event is not None}
         digests = [*known_digests, *(event.digest for event in new.values())]
         labels = _labels(
-            ((number, self.label(event)) for number, event in new.items()),
-            known_labels,
+            ((number, self.label(event)) for number, event in new.items()), known_labels
         )
         return View(log, digests, labels, known, events | new)
 
@@ -214,8 +211,7 @@ class IndexedLog(Generic[E]):
 
 
 def _labels(
-    new: Iterable[tuple[int, str]],
-    known: Mapping[str, Sequence[int]] | None = None,
+    new: Iterable[tuple[int, str]], known: Mapping[str, Sequence[int]] | None = None
 ) -> dict[str, list[int]]:
     labels = {name: list(numbers) for name, numbers in (known or {}).items()}
     for number, name in new:

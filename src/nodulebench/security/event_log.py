@@ -150,15 +150,12 @@ class Link:
     place: int
     """Its number in the store."""
     number: int
-    """The number that it states."""
     previous: str
     """The digest of the previous event that it states."""
     digest: str | None
     """None if it cannot be read; its successor then cannot be checked."""
     wrong: str = ""
-    """What is wrong with the event itself."""
     at: datetime | None = None
-    """The time that it states."""
 
 
 def chain_problems(links: Iterable[Link], start: str, before: str, first: int = 1) -> list[Problem]:
@@ -225,7 +222,6 @@ class LogCheck(Generic[E]):
     """The content of a log, and its problems."""
 
     events: list[E]
-    """The readable events."""
     links: list[Link]
     problems: list[Problem]
     """Changed, moved, removed or cut-off events: such a log cannot be trusted."""
@@ -241,9 +237,7 @@ class EventLog(Generic[E]):
     root: str
     """The predecessor of the first event: a digest of the log's subject."""
     root_name: str
-    """The name of the root in messages."""
     kind: type[E]
-    """The class of its events."""
     signer: EventSigner | None = None
     """None if codes are neither made nor checked."""
     headed_from: int = 0
@@ -342,13 +336,7 @@ class EventLog(Generic[E]):
         if self.signer is not None:
             wrong = self.signer.wrong(event.unsigned_bytes, event.code, event.person)
         return Link(
-            stored.where,
-            stored.number,
-            event.number,
-            event.previous,
-            event.digest,
-            wrong,
-            event.at,
+            stored.where, stored.number, event.number, event.previous, event.digest, wrong, event.at
         )
 
     def head_problems(self, content: bytes | None, links: Sequence[Link]) -> list[Problem]:

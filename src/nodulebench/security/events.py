@@ -37,7 +37,6 @@ class Head(Record):
     digest: str
     """Of the last event, or the root if there is none."""
     person: str
-    """Who wrote the head."""
     check: str = ""
     """Digest of the rest: shows damage also to people who cannot check the code."""
 
@@ -66,7 +65,6 @@ class Checkpoint(Record):
     """The predecessor of the first event: digest of a sealed set's manifest, or of a project."""
     events: Annotated[int, Field(ge=1)]
     digest: str
-    """Of the last event."""
     at: AwareDatetime
     signed: Signer | None = None
     """Who signed it; None if it is not signed."""
@@ -78,7 +76,6 @@ class LogEvent(Record):
     number: Annotated[int, Field(ge=1)]
     at: AwareDatetime
     person: str
-    """Who signed it."""
     previous: str
     """Digest of the previous event; for the first, of the log's root."""
 

@@ -42,7 +42,6 @@ class PublicKey:
     """An Ed25519 public key, which identifies a signer."""
 
     raw: bytes
-    """The 32 bytes of the key."""
 
     @property
     def blob(self) -> bytes:

@@ -115,12 +115,7 @@ def sign_folder(
 
 
 def sign_manifest(
-    folder: Path,
-    manifest: Manifest,
-    key: PrivateKey,
-    *,
-    by: str = "",
-    at: datetime | None = None,
+    folder: Path, manifest: Manifest, key: PrivateKey, *, by: str = "", at: datetime | None = None
 ) -> Signed:
     """Write a signed manifest whose digests were just computed; see ``sign_folder``."""
     time = (at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
@@ -254,7 +249,6 @@ def _key_digest(key: "Ed25519PublicKey") -> str:
 
 NAMESPACE = "nodulebench"
 PREFIX = "sshsig:"
-"""Prefix of a signature, to distinguish it from other kinds of codes."""
 _MAGIC, _VERSION, _HASH = b"SSHSIG", (1).to_bytes(4, "big"), b"sha512"
 
 

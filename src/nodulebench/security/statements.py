@@ -93,7 +93,6 @@ class Statement:
     is_known: bool
     """Whether its key was compared with the expected signer's key."""
     lines: tuple[tuple[str, str], ...]
-    """Its content by name; empty for a print."""
 
 
 def verify_statement(path: Path, public_key: Path | None = None) -> Statement:

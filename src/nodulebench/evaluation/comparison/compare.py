@@ -25,11 +25,7 @@ from nodulebench.core.documents.comparison import (
 from nodulebench.core.errors import InputError, Problem, UndefinedError, UnknownNameError
 from nodulebench.core.notices import Notice, reason_of, stated_notice
 from nodulebench.core.protocol import TestProtocol
-from nodulebench.evaluation.comparison.nodules import (
-    Cohorts,
-    adjusted_p_values,
-    compare_nodules,
-)
+from nodulebench.evaluation.comparison.nodules import Cohorts, adjusted_p_values, compare_nodules
 from nodulebench.evaluation.comparison.replicates import Drawn, Reading, column_of, draw_readings
 from nodulebench.evaluation.comparison.rule_effects import estimate_rule_effects
 from nodulebench.evaluation.estimates import bind_parameters, shown_name, units_of
@@ -229,7 +225,6 @@ class MetricDifference:
     value: float | None = None
     baseline_value: float | None = None
     comparison: Comparison | None = None
-    """None: the difference is undefined."""
     permutation: Permutation | None = None
     delong: Significance | None = None
     """For an area under a ROC curve of which both rated the same nodules."""
@@ -252,7 +247,6 @@ class AlgorithmComparison:
     differences: tuple[MetricDifference, ...]
     detection: tuple[DetectionSummary, ...]
     rankings: dict[tuple[str, Reading], Ranking]
-    """By rule and reading."""
     effects: RuleEffectsSummary | None
     notices: tuple[Notice, ...] = ()
     groups: tuple[UseGroup, ...] = ()
@@ -334,10 +328,7 @@ def _margin(name: str, choice: ComparisonChoice) -> float | None:
 
 
 def _differences(
-    cohorts: Cohorts,
-    drawn: Mapping[str, Drawn],
-    protocol: TestProtocol,
-    choice: ComparisonChoice,
+    cohorts: Cohorts, drawn: Mapping[str, Drawn], protocol: TestProtocol, choice: ComparisonChoice
 ) -> Iterator[MetricDifference]:
     for rule, of_rule in cohorts.items():
         # computed algorithm by algorithm: the pair of two cohorts is then prepared only once

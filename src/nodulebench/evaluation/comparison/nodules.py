@@ -18,11 +18,7 @@ from nodulebench.core.notices import reason_of
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.core.results import Estimate
 from nodulebench.evaluation.estimates import units_of
-from nodulebench.statistics.mcnemar import (
-    PairedHits,
-    compare_detection,
-    paired_hits,
-)
+from nodulebench.statistics.mcnemar import PairedHits, compare_detection, paired_hits
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
 
 ADJUSTED_BY = ("holm", "bonferroni", "benjamini_hochberg")

@@ -77,8 +77,7 @@ def recompute_comparisons(evaluated: Evaluated) -> list[ComparisonDocument]:
     """Every comparison that evaluation.json lists, computed again with its own settings."""
     return [
         comparison_document(
-            compare_algorithms(evaluated.cohorts, evaluated.protocol, choice_of(written)),
-            evaluated,
+            compare_algorithms(evaluated.cohorts, evaluated.protocol, choice_of(written)), evaluated
         )
         for written in evaluated.document.comparisons
     ]

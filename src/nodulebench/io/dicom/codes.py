@@ -64,7 +64,6 @@ NO_UNITS, MILLIMETRE, CUBIC_MILLIMETRE = (
 )
 
 INTENTS: dict[str, str] = _TABLES["intents"]
-"""Rendering intent of a CAD report (CID 6034)."""
 KINDS = _concepts("kinds")
 """FINDING_KINDS -> code of the finding in a report."""
 KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}

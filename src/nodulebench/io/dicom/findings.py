@@ -436,9 +436,7 @@ def drawn_by_owner(
     return outlines
 
 
-def drawn_by_session(
-    readings: Readings,
-) -> dict[tuple[str, str], dict[str, list[DrawnOutline]]]:
+def drawn_by_session(readings: Readings) -> dict[tuple[str, str], dict[str, list[DrawnOutline]]]:
     drawn = drawn_by_owner(readings.slices, "finding_id")
     outlines: dict[tuple[str, str], dict[str, list[DrawnOutline]]] = {}
     columns = readings.findings.select("case_id", "finding_id", "reader_id")

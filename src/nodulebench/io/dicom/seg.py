@@ -406,9 +406,7 @@ def _report(file: Path) -> Report:
     series_uid = text_of(item_of(data, "ReferencedSeriesSequence"), "SeriesInstanceUID")
     if not series_uid:
         raise InputError.at(
-            name,
-            "refers to no image series.",
-            "Without it the case is unknown; export it again.",
+            name, "refers to no image series.", "Without it the case is unknown; export it again."
         )
     others: Counter[str] = Counter()
     findings = []

@@ -116,7 +116,6 @@ class SliceHeader:
     image_type: tuple[str, ...]
     pixels: PixelLayout
     frame_of_reference: str = ""
-    """The coordinate system of its position."""
     instance_number: int | None = None
     position_mm: tuple[float, ...] | None = None
     orientation: tuple[float, ...] | None = None

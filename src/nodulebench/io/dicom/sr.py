@@ -93,7 +93,6 @@ class _Finding:
 
     finding_id: str
     row: JsonObject
-    """A row of MARKS or FINDINGS."""
     drawn: Sequence[DrawnOutline]
 
     @property

@@ -42,7 +42,6 @@ class Item:
     """Key of the concept; empty if it has none."""
     data: "Dataset"
     children: list["Item"] = field(default_factory=list)
-    """The items it contains, by value or by reference."""
 
     def named(self, concept: Concept) -> list["Item"]:
         return [child for child in self.children if child.name == concept.key]
@@ -161,7 +160,6 @@ class Region:
     points_mm: FloatArray
     """n x 3; the corners of an outline, without repeating the first at the end."""
     is_outline: bool
-    """Whether the points enclose an area."""
     series_uid: str = ""
     """The series of its image; empty if unknown."""
     diameter_mm: float | None = None
@@ -178,13 +176,10 @@ class Surroundings:
     """The known images and segmentations of a report."""
 
     name: str
-    """The report's file."""
     series_of_image: dict[str, str]
     """SOP Instance UID -> series, from the report's evidence."""
     images: dict[str, Series]
-    """Series that were found, by UID."""
     segmentations: dict[str, Path] = field(default_factory=dict)
-    """Segmentations that were found, by SOP Instance UID."""
 
 
 def region(item: Item, purpose: str, around: Surroundings) -> Region:

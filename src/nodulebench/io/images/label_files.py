@@ -47,7 +47,6 @@ class Session:
     rows: dict[str, JsonObject]
     """FINDINGS by their ids, in order."""
     outlines: dict[str, list[DrawnOutline]]
-    """Of the findings that have any."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -100,7 +100,6 @@ _OPTIONAL = tuple(
     for column in (*NODULES.columns, *NODULES.further)
     if not column.is_required and column.name not in _FINDING
 )
-"""Optional columns of a finding: the further columns of NODULES."""
 _SERIES, _INCLUDED, _EXCLUDED = "seriesuids.csv", "annotations.csv", "annotations_excluded.csv"
 
 

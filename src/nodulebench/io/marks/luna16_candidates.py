@@ -26,7 +26,6 @@ class CandidateCheck:
     missing: int
     """Candidates of the list without a mark."""
     unlisted: int
-    """Marks that are not candidates."""
     repeated: int
     """Marks after the first one on a candidate."""
     problems: tuple[Problem, ...]

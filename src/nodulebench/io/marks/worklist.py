@@ -14,7 +14,6 @@ from nodulebench.io.csv_files import write_csv
 from nodulebench.io.format import Format
 
 Cells = Mapping[tuple[str, str], LabelledCohort]
-"""Labelled cohorts by treatment (or algorithm) and reader."""
 
 
 def error_table(cells: Cells) -> pl.DataFrame:

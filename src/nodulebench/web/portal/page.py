@@ -22,9 +22,7 @@ from nodulebench.web.portal.guard import FIELD, FORM
 from nodulebench.web.portal.site import Site
 
 LANGUAGE = "language"
-"""The cookie with the chosen language."""
 STATIC = {"portal.css": "text/css", "portal.js": "text/javascript"}
-"""The static files of the site and their media types."""
 PARTS = {
     "portal.css": ("charts.css", "blocks.css", "portal.css"),
     "portal.js": ("report.js", "portal.js"),

@@ -106,12 +106,7 @@ class EvaluationLayer:
         }
 
     def case_findings(
-        self,
-        case_id: str,
-        rule: str,
-        algorithm: str,
-        tiles: Tiles,
-        threshold: float | None = None,
+        self, case_id: str, rule: str, algorithm: str, tiles: Tiles, threshold: float | None = None
     ) -> list[JsonObject]:
         rows = self._table(rule, algorithm, threshold).filter(case_id=case_id)
         slices = {

@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from nodulebench.annotation.exam import (
-    METRICS,
-    ExamRules,
-    ExamSheet,
-    hold_exam,
-    write_sheets,
-)
+from nodulebench.annotation.exam import METRICS, ExamRules, ExamSheet, hold_exam, write_sheets
 from nodulebench.core.errors import InputError
 from nodulebench.core.protocol import IntervalChoice, RuleChoice, TestProtocol
 from nodulebench.core.tables import Reference, Submission

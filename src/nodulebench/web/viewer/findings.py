@@ -63,12 +63,7 @@ class Finding(ConfigModel):
     ruler: Ruler | None = None
     type: (
         Literal[
-            "solid",
-            "part_solid",
-            "pure_ground_glass",
-            "calcified",
-            "pleural",
-            "pleural_calcified",
+            "solid", "part_solid", "pure_ground_glass", "calcified", "pleural", "pleural_calcified"
         ]
         | None
     ) = None

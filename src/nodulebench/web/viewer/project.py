@@ -17,11 +17,7 @@ from nodulebench.annotation.actions import ReleaseBatch
 from nodulebench.annotation.answers import Answer, submit_answers
 from nodulebench.annotation.batch import Batch
 from nodulebench.annotation.project import ProjectHandle, open_project
-from nodulebench.annotation.reader_view import (
-    ShownCandidate,
-    drawn_by_others,
-    shown_candidates,
-)
+from nodulebench.annotation.reader_view import ShownCandidate, drawn_by_others, shown_candidates
 from nodulebench.annotation.readings import DrawnFinding, DrawnSlice, Reading
 from nodulebench.annotation.steps import revise_readings, submit_readings
 from nodulebench.annotation.tasks import KnownBatches, Task, statuses_of, tasks_of

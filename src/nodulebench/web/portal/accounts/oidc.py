@@ -122,7 +122,6 @@ class Oidc:
 
     provider: Provider
     address: str
-    """URL of the site."""
     _lock: Lock = field(default_factory=Lock)
     _stored_configuration: JsonObject = field(default_factory=dict)
     _configuration_at: float = float("-inf")

@@ -43,7 +43,6 @@ ENTRIES = {
     "bytes": pl.Int64,
     **dict.fromkeys(("digest", "state", "result", "verdict", "verdict_reason"), pl.String),
 }
-"""Columns of the table of all entries."""
 
 
 @router.get("/dashboard", name="dashboard")

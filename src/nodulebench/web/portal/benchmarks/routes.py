@@ -52,7 +52,6 @@ from nodulebench.web.portal.viewer_access.reviews import scan_folders
 
 router = APIRouter(include_in_schema=False)
 Chosen = Annotated[BoardChoice, Depends()]
-"""The leaderboard that a request asks for."""
 
 
 @router.get("/benchmarks/new", name="new_benchmark_page")
@@ -78,11 +77,7 @@ def new_benchmark(request: Request, site: CurrentSite, by: CurrentUser, form: Se
 
 @router.get("/benchmarks/{benchmark_id}", name="benchmark")
 def benchmark_page(
-    request: Request,
-    site: CurrentSite,
-    by: CurrentUser,
-    benchmark_id: str,
-    choice: Chosen,
+    request: Request, site: CurrentSite, by: CurrentUser, benchmark_id: str, choice: Chosen
 ) -> Response:
     with site.database.reading() as session:
         benchmark = find_benchmark(session, by, benchmark_id)
@@ -92,10 +87,7 @@ def benchmark_page(
 
 @router.get("/benchmarks/{benchmark_id}/leaderboard.csv", name="leaderboard_table")
 def leaderboard_table(
-    site: CurrentSite,
-    by: CurrentUser,
-    benchmark_id: str,
-    choice: Chosen,
+    site: CurrentSite, by: CurrentUser, benchmark_id: str, choice: Chosen
 ) -> Response:
     """The leaderboard as CSV; cells are escaped so that a spreadsheet runs no formula."""
     with site.database.reading() as session:

@@ -97,11 +97,9 @@ class Training(ConfigModel):
     """The checked statement of a participant about training on the test set."""
 
     answer: Answer = ""
-    """Empty: not stated."""
     folds: str = ""
     """Digest of the folds, if they were submitted."""
     count: int = 0
-    """Number of folds."""
 
 
 def checked_folds(path: Path, cases: pl.DataFrame) -> pl.DataFrame:

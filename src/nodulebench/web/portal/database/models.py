@@ -171,7 +171,6 @@ class Account(Base):
     login: Mapped[str] = mapped_column(unique=True)
     """The name for signing in, in lower case."""
     name: Mapped[str]
-    """The name that others see."""
     roles: Mapped[list[str]]
     password: Mapped[str | None]
     """argon2 hash; None: no sign-in by password."""
@@ -286,12 +285,10 @@ class Entry(Base):
     benchmark_id: Mapped[str] = mapped_column(ForeignKey("benchmark.id"), index=True)
     account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), index=True)
     name: Mapped[str]
-    """Name of the algorithm."""
     track: Mapped[str] = mapped_column(default="detection")
     kind: Mapped[str] = mapped_column(default="marks")
     """marks or algorithm."""
     file: Mapped[str]
-    """Name of the uploaded file."""
     digest: Mapped[str]
     size: Mapped[int] = mapped_column(BigInteger)
     declared: Mapped[JsonObject]

@@ -110,7 +110,6 @@ class ExamLine:
 
     exam: SiteExam
     status: ExamStatus | None
-    """None: they cannot take it."""
 
 
 def exams_for(session: Transaction, user: User) -> list[ExamLine]:

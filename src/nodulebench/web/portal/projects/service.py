@@ -70,7 +70,6 @@ class ProjectOptions:
     cases: bytes = b""
     """Table of cases; empty: the table is made from the scans."""
     workflow: str = "nifdc-2022"
-    """Name of a packaged workflow."""
     exam: bytes = b""
     """``exam.json``: only people who passed can read, review and arbitrate."""
     exam_id: str = ""
@@ -100,12 +99,7 @@ def make_project(site: Site, by: str, options: ProjectOptions) -> str:
         )
         handle = start_project(start)
         return take_project(
-            site,
-            by,
-            handle,
-            title=options.title,
-            images=options.images,
-            exam_id=options.exam_id,
+            site, by, handle, title=options.title, images=options.images, exam_id=options.exam_id
         )
 
 
@@ -252,7 +246,6 @@ class ProjectProgress:
     to_read: int = 0
     disputes: int = 0
     unread: int = 0
-    """Cases in no batch."""
 
 
 def all_progress(site: Site, session: Transaction, account: str) -> list[ProjectProgress]:

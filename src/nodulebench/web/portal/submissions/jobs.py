@@ -37,7 +37,6 @@ class Scored:
     """The result of scoring an entry."""
 
     folder: str
-    """Its result folder, relative to the results of the site."""
     digest: str
     metrics: JsonObject
 

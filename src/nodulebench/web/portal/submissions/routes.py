@@ -24,12 +24,7 @@ from nodulebench.evaluation.result_folder import EVALUATION
 from nodulebench.i18n.translator import portal_translator
 from nodulebench.web.portal.accounts.service import DeniedError
 from nodulebench.web.portal.accounts.users import ANONYMOUS, User
-from nodulebench.web.portal.benchmarks.rules import (
-    ANSWERS,
-    Answer,
-    Training,
-    accepted_rules,
-)
+from nodulebench.web.portal.benchmarks.rules import ANSWERS, Answer, Training, accepted_rules
 from nodulebench.web.portal.benchmarks.service import (
     TRACKS,
     find_benchmark,
@@ -67,7 +62,6 @@ from nodulebench.web.portal.viewer_access.reviews import review_place
 
 router = APIRouter(include_in_schema=False)
 FREE_TEXTS = ("about", "training", "link")
-"""Fields of the form that describe an algorithm."""
 FOLDS = "folds"
 """Subfolder of an upload with a table of folds."""
 

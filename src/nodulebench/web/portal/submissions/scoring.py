@@ -58,7 +58,6 @@ class _ScoringOptions:
     plan: Path | None
     """The frozen plan with acceptance criteria; None: there are none."""
     rule_file_digests: dict[str, str]
-    """Digests of candidates and plan."""
 
 
 def score(site: Site, claimed: Claimed, own_key: PrivateKey | None, progress: Progress) -> Scored:

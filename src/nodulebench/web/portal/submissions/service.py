@@ -51,7 +51,6 @@ class Upload:
     digest: str
     size: int
     by: str = ""
-    """The account that sent it."""
 
 
 @contextmanager
@@ -128,10 +127,8 @@ class SubmitOptions:
     """What a participant states about a submission; the form and the API both fill it."""
 
     name: str
-    """Of the algorithm."""
     about: str = ""
     training: str = ""
-    """The training data, in free text."""
     link: str = ""
     track: str = "detection"
     trained: Answer = ""

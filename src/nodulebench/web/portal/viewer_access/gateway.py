@@ -155,7 +155,6 @@ class StepTransactions:
 
     site: Site
     of: str
-    """The id of the project or the exam."""
     _held: local = field(default_factory=local, repr=False, kw_only=True)
 
     @contextmanager

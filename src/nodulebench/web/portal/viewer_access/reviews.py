@@ -43,7 +43,6 @@ VIEW = "view"
 HANGINGS = "hangings"
 """Folder of the storage with the hanging layouts of users."""
 MAX_HELD = 16
-"""Evaluations in memory."""
 
 
 @dataclass(frozen=True)
