@@ -180,7 +180,7 @@ IMAGES = {
         *("received", (), "", make_archive),
     ),
     "deidentify": Job(f"{DEIDENTIFY} --jobs 1", *CLEAN),
-    "deidentify --jobs 2": Job(f"{DEIDENTIFY} --jobs 2", *CLEAN, has_workers=True),
+    "deidentify --workers 2": Job(f"{DEIDENTIFY} --workers 2", *CLEAN, has_workers=True),
     "curate": Job(CURATE, "curated", (), "", make_archive),
     "curate --export": Job(f"{CURATE} --export cases", "curated cases", (), "", make_archive),
     "bundle --curated": Job(

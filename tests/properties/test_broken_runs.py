@@ -41,7 +41,7 @@ def program(*arguments: object) -> str:
         ("bundle", "full", 30),
         ("custody admit", "power_cut", 80),
         ("reference build over another", "killed", 16),
-        ("deidentify --jobs 2", "full", 60),
+        ("deidentify --workers 2", "full", 60),
     ],
 )
 def test_a_broken_run_leaves_the_old_or_the_new(
