@@ -17,8 +17,7 @@ from benchmarks.candidate_scans import scan_cases
 from benchmarks.candidate_tables import combined
 from benchmarks.proposals import findings_of, stored_proposals
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.cohort import LabelledCohort, labelled_cohort
-from nodulebench.core.labels import DUPLICATE, HIT
+from nodulebench.core.cohort import DUPLICATE, HIT, LabelledCohort, labelled_cohort
 from nodulebench.core.protocol import load_protocol
 from nodulebench.core.results import Curve
 from nodulebench.core.tables import Reference, Submission

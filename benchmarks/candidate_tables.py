@@ -9,7 +9,7 @@ import polars as pl
 
 from benchmarks.candidate_findings import FIVE, Findings
 from nodulebench.core.arrays import BoolArray
-from nodulebench.core.labels import DUPLICATE, HIT
+from nodulebench.core.cohort import DUPLICATE, HIT
 from nodulebench.core.protocol import load_protocol
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.combine import (

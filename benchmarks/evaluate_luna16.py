@@ -8,7 +8,7 @@ from benchmarks.measure import DATA, OFFICIAL_CPU_SECONDS, cpu_of_call, cpu_of_c
 from nodulebench.core.cohort import labelled_cohort
 from nodulebench.core.protocol import load_protocol
 from nodulebench.core.results import Estimate
-from nodulebench.evaluation.froc import estimate_froc
+from nodulebench.evaluation.estimates import estimate_froc
 from nodulebench.io.marks.luna16 import read_marks, read_reference
 from nodulebench.matching import label_marks, targets
 

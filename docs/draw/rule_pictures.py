@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench import RULES, Labels, Reference, RuleChoice, Submission, TestProtocol, label_marks
-from nodulebench.core.labels import LABEL_NAMES
+from nodulebench.core.cohort import LABEL_NAMES
 from nodulebench.core.tables import CASES, MARK_SLICES, MARKS, NODULE_SLICES, NODULES
 
 PICTURES = Path(__file__).parents[1] / "pictures"

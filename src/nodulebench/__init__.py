@@ -6,14 +6,14 @@ the package does nothing else.
 
 from typing import TYPE_CHECKING
 
-from nodulebench.core.lazy_names import lazy_names
+from nodulebench.core.registry import lazy_names
 
 if TYPE_CHECKING:
     from nodulebench.api.evaluate import Compared, compare, evaluate, evaluate_files
     from nodulebench.api.froc import Froc, froc
     from nodulebench.api.results import Picture, Result
+    from nodulebench.core.cohort import Labels
     from nodulebench.core.errors import InputError, NoduleBenchError, Problem, UndefinedError
-    from nodulebench.core.labels import Labels
     from nodulebench.core.protocol import RuleChoice, TestProtocol, load_protocol
     from nodulebench.core.results import Curve, Estimate, Evaluation
     from nodulebench.core.tables import Reference, Submission
@@ -69,7 +69,7 @@ _MODULES = {
     "Evaluation": "core.results",
     "Froc": "api.froc",
     "InputError": "core.errors",
-    "Labels": "core.labels",
+    "Labels": "core.cohort",
     "NoduleBenchError": "core.errors",
     "Picture": "api.results",
     "Problem": "core.errors",

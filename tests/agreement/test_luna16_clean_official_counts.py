@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED
+from nodulebench.core.cohort import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED
 from nodulebench.core.protocol import RuleChoice, load_protocol
 from nodulebench.io.marks import luna16 as luna16_csv
 from nodulebench.matching import label_marks

@@ -41,4 +41,4 @@ def test_importing_the_package_loads_none_of_its_modules_and_no_other_package() 
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["nodulebench.core", "nodulebench.core.lazy_names"]
+    assert done.stdout.split() == ["nodulebench.core", "nodulebench.core.registry"]

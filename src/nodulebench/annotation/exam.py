@@ -15,10 +15,9 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
-from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.cohort import FALSE_POSITIVE, LabelledCohort, labelled_cohort
 from nodulebench.core.errors import InputError, Problem, UndefinedError, raise_problems
 from nodulebench.core.json_types import JsonObject
-from nodulebench.core.labels import FALSE_POSITIVE
 from nodulebench.core.notices import reason_of
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.results import Estimate

@@ -16,8 +16,8 @@ from nodulebench.annotation.observer_study import (
     TO_READ,
 )
 from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.cohort import FALSE_POSITIVE
 from nodulebench.core.errors import InputError, Problem, raise_problems
-from nodulebench.core.labels import FALSE_POSITIVE
 from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.evaluation.check import keep_listed

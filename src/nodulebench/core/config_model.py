@@ -1,13 +1,18 @@
-"""What people write in TOML -> a checked record, or a problem for every wrong field."""
+"""What people write in TOML -> checked records and parameters, or a problem for every wrong one.
 
+Mark rules, reference rules and metrics have their parameters in their signatures: what has no
+place there is an error, never left out in silence.
+"""
+
+import inspect
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TypeVar, cast, get_args
+from typing import TypeVar, cast, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from nodulebench.core.errors import InputError, Problem, did_you_mean
+from nodulebench.core.errors import InputError, Problem, Problems, did_you_mean, raise_problems
 from nodulebench.core.json_types import JsonObject
 
 MOST_SHOWN = 80
@@ -82,3 +87,46 @@ def _record_in(annotation: object) -> type | None:
         return annotation
     records = (_record_in(part) for part in get_args(annotation))
     return next((record for record in records if record is not None), None)
+
+
+def parameters_of(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+
+
+def checked_parameters(
+    function: Callable[..., object], given: Mapping[str, object], where: str
+) -> JsonObject:
+    """What was given, each value as its parameter's annotation wants it."""
+    known = parameters_of(function)
+    problems = Problems(
+        Problem(where, f"needs the parameter '{name}'.")
+        for name, parameter in known.items()
+        if parameter.default is inspect.Parameter.empty and name not in given
+    )
+    chosen: JsonObject = {}
+    for name, value in given.items():
+        if name in known:
+            chosen[name], what, remedy = *_taken(function, name, value), ""
+        else:
+            what = f"has no parameter '{name}'."
+            remedy = f"{did_you_mean(name, known)} Its parameters: {', '.join(sorted(known))}."
+        if what:
+            problems.add(where, what, remedy.strip())
+    raise_problems(problems)
+    return chosen
+
+
+def _taken(function: Callable[..., object], name: str, value: object) -> tuple[object, str]:
+    """A value as a parameter takes it, and why it does not."""
+    from pydantic import TypeAdapter, ValidationError
+
+    hint = get_type_hints(function, include_extras=True)[name]
+    try:
+        return TypeAdapter(hint).validate_python(value), ""
+    except ValidationError as error:
+        message = error.errors(include_url=False)[0]["msg"]
+        return None, f"cannot take {name} = {value!r}: {message}."

@@ -1,7 +1,7 @@
-"""Registry: name -> item. Reading a registry's list is reading what the system can do."""
+"""Registry: name -> item, each imported when it is asked for; and lazy names of a package."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -96,3 +96,21 @@ class Registry(Mapping[str, Item], Generic[Item]):
 
     def __len__(self) -> int:
         return len(self._modules) + len(self.outside)
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package (PEP 562)."""
+
+    def get(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        value = getattr(import_module(f".{modules[name]}", package), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *modules})
+
+    return get, names

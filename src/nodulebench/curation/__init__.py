@@ -1,6 +1,6 @@
 """Curation: admit DICOM series as cases or exclude them with coded reasons; de-identify them."""
 
-from nodulebench.core.lazy_names import lazy_names
+from nodulebench.core.registry import lazy_names
 
 _MODULES = {
     "cover_files": "coverage",

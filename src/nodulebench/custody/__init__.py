@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from nodulebench.core.lazy_names import lazy_names
+from nodulebench.core.registry import lazy_names
 
 if TYPE_CHECKING:
     from nodulebench.io.bundle import is_sealed as is_sealed

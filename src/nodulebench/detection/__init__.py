@@ -1,6 +1,6 @@
 """Built-in candidate detectors, classifiers and networks whose behaviour is known."""
 
-from nodulebench.core.lazy_names import lazy_names
+from nodulebench.core.registry import lazy_names
 
 _MODULES = {
     "DETECTORS": "candidates",

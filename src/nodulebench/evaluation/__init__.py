@@ -1,6 +1,6 @@
 """Evaluate marks against a reference: metrics, comparisons, plans, checks and result folders."""
 
-from nodulebench.core.lazy_names import lazy_names
+from nodulebench.core.registry import lazy_names
 
 _MODULES = {
     "EvaluateOptions": "service",

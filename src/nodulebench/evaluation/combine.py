@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from nodulebench.core.cohort import DUPLICATE, HIT, Labels
 from nodulebench.core.errors import InputError
-from nodulebench.core.labels import DUPLICATE, HIT, Labels
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.tables import MARKS, Reference, Submission

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.cohort import LABEL_NAMES, LabelledCohort, Labels, labelled_cohort
 from nodulebench.core.errors import InputError, NoduleBenchError, UndefinedError
 from nodulebench.core.executor import (
     IN_PROCESS,
@@ -20,7 +20,6 @@ from nodulebench.core.executor import (
     no_progress,
 )
 from nodulebench.core.json_types import JsonObject
-from nodulebench.core.labels import LABEL_NAMES, Labels
 from nodulebench.core.notices import Notice, reason_of
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.results import AlgorithmResult, Curve, Evaluation, OperatingPoint, RuleResult

@@ -13,11 +13,10 @@ from typing import TypeAlias
 
 import polars as pl
 
-from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.cohort import LABEL_NAMES, NO_NODULE, LabelledCohort, Labels, labelled_cohort
 from nodulebench.core.documents.evaluation import Document, evaluation_document, read_evaluation
 from nodulebench.core.documents.records import AlgorithmSummary
 from nodulebench.core.errors import InputError, Problem, raise_problems
-from nodulebench.core.labels import LABEL_NAMES, NO_NODULE, Labels
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.schema import Column, TableSchema

@@ -3,7 +3,7 @@
 What reads or writes a file raises InputError with every problem of it.
 """
 
-from nodulebench.core.lazy_names import lazy_names
+from nodulebench.core.registry import lazy_names
 
 _MODULES = {
     "FORMATS": "formats",

@@ -11,12 +11,11 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.registry import Registry
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.core.text import in_a_line, shown
-from nodulebench.io.cases import position_notices
+from nodulebench.io.cases import joined_nodules, position_notices
 from nodulebench.io.csv_files import CsvFile, spelt
 from nodulebench.io.format import FileProbe, Format, distance_of, probe_file
 from nodulebench.io.manifests import PAYLOAD
 from nodulebench.io.marks.luna16 import guessed_columns, read_named_columns, read_series
-from nodulebench.io.nodules import joined_nodules
 from nodulebench.io.table_files import read_cases as read_cases_table
 
 __all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]

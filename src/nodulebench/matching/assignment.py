@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, Columns, FloatArray, IntArray
-from nodulebench.core.labels import (
+from nodulebench.core.cohort import (
     DUPLICATE,
     FALSE_POSITIVE,
     HIT,

@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.core.json_types import JsonObject
-from nodulebench.core.labels import (
+from nodulebench.core.cohort import (
     FALSE_POSITIVE,
     HIT,
     LABEL_NAMES,
@@ -14,6 +13,7 @@ from nodulebench.core.labels import (
     UNCOUNTED,
     Labels,
 )
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.matching.rules.center_distance import distance_threshold_mm

@@ -6,11 +6,17 @@ from dataclasses import replace
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, IntArray
-from nodulebench.core.cohort import LabelledCohort, labelled_cohort
+from nodulebench.core.cohort import (
+    NO_NODULE,
+    OVER_CAP,
+    UNCOUNTED,
+    LabelledCohort,
+    Labels,
+    labelled_cohort,
+)
+from nodulebench.core.config_model import checked_parameters, parameters_of
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
-from nodulebench.core.labels import NO_NODULE, OVER_CAP, UNCOUNTED, Labels
-from nodulebench.core.parameters import checked_parameters, parameters_of
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.matching.rules import RULES

@@ -19,8 +19,8 @@ from dataclasses import replace
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.cohort import DUPLICATE, FALSE_POSITIVE, HIT, NO_NODULE, UNCOUNTED, Labels
 from nodulebench.core.errors import UndefinedError
-from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, NO_NODULE, UNCOUNTED, Labels
 from nodulebench.core.protocol import SizeLimit
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.matching.pairs import first_of_each

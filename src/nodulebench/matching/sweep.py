@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray
+from nodulebench.core.cohort import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, NO_NODULE, Labels
 from nodulebench.core.errors import UndefinedError
-from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, NO_NODULE, Labels
 from nodulebench.core.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.matching.labelling import label_marks, match_marks, targets

@@ -63,7 +63,7 @@ def _in_module(module: str, **metrics: MetricInfo) -> dict[str, MetricInfo]:
 
 
 _BETTER, _WORSE, _NEITHER = True, False, None
-_FROC = "nodulebench.evaluation.froc:estimate_froc"
+_FROC = "nodulebench.evaluation.estimates:estimate_froc"
 
 METRIC_INFO: dict[str, MetricInfo] = (
     _in_module(

@@ -1,6 +1,6 @@
 """Synthetic chest CT volumes whose nodules are known exactly."""
 
-from nodulebench.core.lazy_names import lazy_names
+from nodulebench.core.registry import lazy_names
 
 _MODULES = {
     "PhantomOptions": "test_set",

@@ -1,6 +1,6 @@
 """Reference standards: merge the findings of readers into nodules by a rule."""
 
-from nodulebench.core.lazy_names import lazy_names
+from nodulebench.core.registry import lazy_names
 
 _MODULES = {
     "RULES": "rules",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from nodulebench.core.parameters import checked_parameters
+from nodulebench.core.config_model import checked_parameters
 from nodulebench.core.readings import CHARACTERISTICS, Readings
 from nodulebench.core.tables import NODULES, Reference
 from nodulebench.reference.decision import (

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench import __version__
+from nodulebench.core.config_model import checked_parameters
 from nodulebench.core.json_types import JsonObject
-from nodulebench.core.parameters import checked_parameters
 from nodulebench.core.readings import FINDING_KINDS
 from nodulebench.core.tables import Reference, without_images
 from nodulebench.io.bundle import PROVENANCE, write_reference

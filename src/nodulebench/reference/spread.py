@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.cohort import LABEL_NAMES
 from nodulebench.core.executor import Progress, no_progress
-from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.readings import Readings

@@ -1,6 +1,6 @@
 """Evaluation documents -> reports as HTML, PDF and CSV tables."""
 
-from nodulebench.core.lazy_names import lazy_names
+from nodulebench.core.registry import lazy_names
 
 _MODULES = {
     "excerpt": "excerpts",

@@ -8,9 +8,8 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from nodulebench.core.cohort import labelled_cohort
-from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, Labels
-from nodulebench.core.parameters import parameters_of
+from nodulebench.core.cohort import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, Labels, labelled_cohort
+from nodulebench.core.config_model import parameters_of
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.matching import label_marks, targets
 from nodulebench.matching.rules import RULES

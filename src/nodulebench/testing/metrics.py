@@ -8,8 +8,8 @@ import polars as pl
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LabelledCohort
+from nodulebench.core.config_model import parameters_of
 from nodulebench.core.errors import UndefinedError
-from nodulebench.core.parameters import parameters_of
 from nodulebench.core.protocol import TestProtocol
 from nodulebench.metrics import METRICS, info_of, meaning_of, name_of
 from nodulebench.metrics.metric import Ratio

@@ -5,8 +5,8 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
+from nodulebench.core.config_model import checked_parameters, parameters_of
 from nodulebench.core.errors import InputError
-from nodulebench.core.parameters import checked_parameters, parameters_of
 
 
 def rule(

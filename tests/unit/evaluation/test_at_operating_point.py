@@ -9,9 +9,8 @@ import pytest
 from builders.made_up import write_made_up_result
 from builders.random_cohorts import random_cases
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
-from nodulebench.core.cohort import labelled_cohort
+from nodulebench.core.cohort import LABEL_NAMES, labelled_cohort
 from nodulebench.core.errors import InputError
-from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.plans import AcceptanceCriteria, Criterion
 from nodulebench.core.protocol import SizeLimit, load_protocol
 from nodulebench.core.results import Estimate, OperatingPoint

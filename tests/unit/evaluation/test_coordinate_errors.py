@@ -7,7 +7,7 @@ import pytest
 
 from builders.tables import Case, case, cohort, mark, nodule
 from builders.words import sentences
-from nodulebench.evaluation.coordinate_errors import coordinate_notices
+from nodulebench.evaluation.check import coordinate_notices
 
 GRID: dict[str, Any] = {
     **dict(zip(("size_x", "size_y", "size_z"), (400, 380, 150), strict=True)),

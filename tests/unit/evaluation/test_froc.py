@@ -3,7 +3,7 @@ import pytest
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.protocol import IntervalChoice
-from nodulebench.evaluation.froc import estimate_froc
+from nodulebench.evaluation.estimates import estimate_froc
 
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from builders.tables import case, cohort, nodule, protocol
+from nodulebench.core.config_model import checked_parameters
 from nodulebench.core.errors import InputError
-from nodulebench.core.parameters import checked_parameters
 from nodulebench.core.protocol import parse_protocol
 from nodulebench.evaluation.estimates import bind_parameters
 from nodulebench.metrics.metric import Ratio

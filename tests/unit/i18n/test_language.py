@@ -10,9 +10,9 @@ import pytest
 
 import nodulebench
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
+from nodulebench.core.cohort import LABEL_NAMES
 from nodulebench.core.documents.evaluation import evaluation_document
 from nodulebench.core.documents.records import Verdict, WorstCases
-from nodulebench.core.labels import LABEL_NAMES
 from nodulebench.core.plans import Criterion
 from nodulebench.core.protocol import IntervalChoice, TestProtocol
 from nodulebench.core.tables import NODULE_TYPES

@@ -13,8 +13,14 @@ import pytest
 import nodulebench
 from builders.failures import failures
 from nodulebench.core.notices import AS_STATED, Notice, read_notice
-from nodulebench.i18n.messages import fields
-from nodulebench.i18n.translator import LANGUAGES, NOTICES, catalogue, in_english, translator
+from nodulebench.i18n.translator import (
+    LANGUAGES,
+    NOTICES,
+    catalogue,
+    fields,
+    in_english,
+    translator,
+)
 from nodulebench.report.disclosure import FOR_DEVELOPERS, for_developers
 
 PACKAGE = Path(nodulebench.__file__).parent

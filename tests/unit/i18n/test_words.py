@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodulebench.core.labels import LABEL_NAMES
+from nodulebench.core.cohort import LABEL_NAMES
 from nodulebench.core.tables import NODULE_TYPES
 from nodulebench.i18n.translator import COUNTS, translator
 from nodulebench.matching.rules import RULES as REGISTERED_RULES

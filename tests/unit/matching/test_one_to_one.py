@@ -14,8 +14,8 @@ from builders.tables import (
     reference,
     submission,
 )
+from nodulebench.core.cohort import FALSE_POSITIVE
 from nodulebench.core.errors import InputError, UnknownNameError
-from nodulebench.core.labels import FALSE_POSITIVE
 from nodulebench.matching import label_marks
 
 

@@ -13,9 +13,8 @@ from builders.tables import (
     submission,
 )
 from builders.words import undefined
-from nodulebench.core.cohort import labelled_cohort
+from nodulebench.core.cohort import DUPLICATE, FALSE_POSITIVE, HIT, UNCOUNTED, labelled_cohort
 from nodulebench.core.errors import UndefinedError
-from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, UNCOUNTED
 from nodulebench.core.notices import reason_of
 from nodulebench.i18n.translator import in_english
 from nodulebench.matching import label_marks, targets

@@ -1,8 +1,8 @@
 import pytest
 
 from builders.tables import Slice, case, mark, nodule, protocol, reference, submission
+from nodulebench.core.cohort import OrderSensitivity
 from nodulebench.core.errors import InputError
-from nodulebench.core.labels import OrderSensitivity
 from nodulebench.matching import label_marks
 from nodulebench.matching.sweep import sweep_parameter, sweep_size_tolerance
 

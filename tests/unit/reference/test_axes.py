@@ -10,7 +10,7 @@ from builders.annotation import drawn, reading, small_cases
 from builders.readings import block, read, readings
 from builders.tables import Slice, case, mark, protocol, submission
 from nodulebench.annotation.readings import findings_of
-from nodulebench.core.labels import HIT
+from nodulebench.core.cohort import HIT
 from nodulebench.matching import label_marks
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.rules import RULES

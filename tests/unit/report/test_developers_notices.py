@@ -15,8 +15,7 @@ from builders.sentences import sentence_json
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.notices import Notice
 from nodulebench.core.results import Estimate
-from nodulebench.i18n.messages import fields
-from nodulebench.i18n.translator import NOTICES, catalogue
+from nodulebench.i18n.translator import NOTICES, catalogue, fields
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.developer_copy import developers_document
 from nodulebench.report.disclosure import FOR_DEVELOPERS

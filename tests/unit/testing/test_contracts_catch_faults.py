@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.core.labels import FALSE_POSITIVE, Labels
+from nodulebench.core.cohort import FALSE_POSITIVE, Labels
 from nodulebench.core.registry import Registry
 from nodulebench.core.tables import MARKS, Submission
 from nodulebench.detection.candidates import DETECTORS

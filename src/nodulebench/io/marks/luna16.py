@@ -9,10 +9,9 @@ from nodulebench.core.errors import InputError, Problems, did_you_mean, raise_pr
 from nodulebench.core.notices import Notice
 from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.io.atomic import staged_folder
-from nodulebench.io.cases import algorithm_name
+from nodulebench.io.cases import algorithm_name, unread_columns
 from nodulebench.io.csv_files import CsvFile, simple_name, write_csv
 from nodulebench.io.format import FileProbe, Format
-from nodulebench.io.nodules import unread_columns
 
 COLUMN_OPTIONS = {
     "case": "seriesuid",

@@ -20,11 +20,10 @@ from nodulebench.core.tables import (
 )
 from nodulebench.imaging.geometry import FARTHEST_MM, geometries
 from nodulebench.imaging.linking import link_boxes
-from nodulebench.io.cases import algorithm_name, joined_cases
+from nodulebench.io.cases import algorithm_name, joined_cases, unread_columns
 from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.format import FileProbe, Format
 from nodulebench.io.marks.boxes import complete_slices, gather, require_listed, with_positions
-from nodulebench.io.nodules import unread_columns
 from nodulebench.io.table_files import read_cases
 
 COLUMNS = (

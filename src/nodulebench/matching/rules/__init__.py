@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from nodulebench.core.labels import Labels
+from nodulebench.core.cohort import Labels
 from nodulebench.core.registry import Registry
 
 NAMES = ("luna16", "luna16_clean", "center_hit", "center_distance", "area_overlap")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from nodulebench.core.labels import HIT, Labels
+from nodulebench.core.cohort import HIT, Labels
 from nodulebench.core.notices import Notice
 from nodulebench.matching.assignment import Assignment, Duplicates, one_to_one_labels
 from nodulebench.matching.scene import Scene, best_slices, boxless_notices, shared_slices

@@ -7,7 +7,7 @@ import numpy as np
 
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray, unroll
 from nodulebench.core.cache import cached_on_owner
-from nodulebench.core.labels import Labels
+from nodulebench.core.cohort import Labels
 from nodulebench.core.notices import Notice
 from nodulebench.imaging.outlines import Outlines, areas_mm2, is_inside, no_outlines, read_outlines
 from nodulebench.matching.assignment import Assignment, Duplicates, one_to_one_labels

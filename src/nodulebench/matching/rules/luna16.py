@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.core.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, NO_NODULE, Labels
+from nodulebench.core.cohort import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, NO_NODULE, Labels
 from nodulebench.core.notices import Notice
 from nodulebench.matching.pairs import first_of_each, pairs_within
 from nodulebench.matching.scene import Scene

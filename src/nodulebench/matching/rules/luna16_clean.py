@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from nodulebench.core.arrays import FloatArray
-from nodulebench.core.labels import Labels
+from nodulebench.core.cohort import Labels
 from nodulebench.matching.assignment import Assignment, Duplicates, one_to_one_labels
 from nodulebench.matching.pairs import pairs_within
 from nodulebench.matching.scene import Scene

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodulebench.core.errors import InputError
-from nodulebench.i18n.messages import UNDISCLOSED
-from nodulebench.i18n.translator import LANGUAGES, LanguageName, in_english, translator
+from nodulebench.i18n.translator import LANGUAGES, UNDISCLOSED, LanguageName, in_english, translator
 from nodulebench.statistics.delong import hanley_mcneil_standard_error
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 from nodulebench.statistics.sample_size.comparisons import size_for_paired_detection
