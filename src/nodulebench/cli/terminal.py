@@ -63,18 +63,18 @@ class _Guarded:
 
     def write(self, text: str | bytes) -> int:
         # click writes bytes to a shell; if empty bytes fail, it takes this as a text stream
-        words = text.decode("utf-8", "replace") if text and isinstance(text, bytes) else text
-        self.stream.write(self._clean(cast("str", words)))
+        plain = text.decode("utf-8", "replace") if text and isinstance(text, bytes) else text
+        words = cast("str", plain)
+        if self._has_colours:
+            escape = "\x1b" if self.stream.isatty() else ""
+            words = _COMMANDS_OR_COLOURS.sub(
+                lambda part: _shown(part[0]) if part[1] is None else escape and escape + part[1],
+                words,
+            )
+        else:
+            words = harmless(re.sub(_COLOURS, "", words) if _OURS in words else words)
+        self.stream.write(words)
         return len(text)
-
-    def _clean(self, text: str) -> str:
-        if not self._has_colours:
-            return harmless(re.sub(_COLOURS, "", text) if _OURS in text else text)
-        escape = "\x1b" if self.stream.isatty() else ""
-        return _COMMANDS_OR_COLOURS.sub(
-            lambda match: _shown(match[0]) if match[1] is None else escape and escape + match[1],
-            text,
-        )
 
     def writelines(self, lines: Any) -> None:
         for line in lines:

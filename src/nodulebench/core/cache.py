@@ -23,16 +23,17 @@ def cached_on_owner(
     def once(owner: Owner, /, *rest: Rest.args, **named: Rest.kwargs) -> Made:
         asked: tuple[object, ...] = (*rest, *named.items())
         held: tuple[tuple[object, ...], Made] | None = vars(owner).get(place)
-        if held is None or not _same(held[0], asked):
+        is_same = held is not None and len(held[0]) == len(asked)
+        if (
+            held is None
+            or not is_same
+            or not all(
+                a is b or (isinstance(a, tuple) and a == b)  # settings by keyword may be equal
+                for a, b in zip(held[0], asked, strict=True)
+            )
+        ):
             held = asked, function(owner, *rest, **named)
             vars(owner)[place] = held  # as cached_property does: frozen objects have their dict
         return held[1]
 
     return once
-
-
-def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Whether both are the same objects; settings by keyword may be equal."""
-    return len(one) == len(other) and all(
-        a is b or (isinstance(a, tuple) and a == b) for a, b in zip(one, other, strict=True)
-    )

@@ -4,7 +4,9 @@ Mark rules, reference rules and metrics have their parameters in their signature
 place there is an error, never left out in silence.
 """
 
+import hashlib
 import inspect
+import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -23,6 +25,12 @@ class ConfigModel(BaseModel):
     """A file that people write: frozen, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+    def digest_without(self, *excluded: str) -> str:
+        """SHA-256 of the values of all other fields as JSON; the order of keys does not count."""
+        values = self.model_dump(mode="json", exclude=set(excluded))
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 Record = TypeVar("Record")

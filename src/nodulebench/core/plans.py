@@ -12,7 +12,6 @@ from pydantic import (
 
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.documents.records import PRIMARY, CriterionSummary, Verdict
-from nodulebench.core.json_types import json_digest
 from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol
 
@@ -113,8 +112,7 @@ class TestPlan(AcceptanceCriteria):
     @property
     def digest(self) -> str:
         """SHA-256 of everything that is fixed; the protocol is in it by its own digest."""
-        values = self.model_dump(mode="json", exclude={"protocol"})
-        return json_digest(values)
+        return self.digest_without("protocol")
 
 
 @dataclass(frozen=True, slots=True)

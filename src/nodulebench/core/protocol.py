@@ -11,7 +11,6 @@ from pydantic import (
 
 from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.errors import InputError, UnknownNameError, did_you_mean
-from nodulebench.core.json_types import json_digest
 
 
 def _from_word(value: object) -> object:
@@ -157,13 +156,7 @@ class TestProtocol(ConfigModel):
     @property
     def digest(self) -> str:
         """SHA-256 of the effective values (title and citation change no number)."""
-        values = self.model_dump(mode="json", exclude={"title", "citation"})
-        return json_digest(values)
-
-
-def parse_protocol(text: str, source: str) -> TestProtocol:
-    """The protocol that a TOML text describes."""
-    return parse_config(TestProtocol, text, source)
+        return self.digest_without("title", "citation")
 
 
 def read_protocol(path: Path) -> TestProtocol:
@@ -171,17 +164,19 @@ def read_protocol(path: Path) -> TestProtocol:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError.at(path, f"cannot be read as text: {error}.") from error
-    return parse_protocol(text, str(path))
+    return parse_config(TestProtocol, text, str(path))
 
 
 PROTOCOL_NAMES = ("luna16", "nifdc-2022", "fg-ai4h", "fg-ai4h-2", "fotin-2008")
 """Published test protocols, one TOML file each; a released one is never edited."""
+_PUBLISHED = Path(__file__).parent / "protocols"
 
 
 def load_protocol(name_or_file: str) -> TestProtocol:
     """A published protocol by its name, or one's own from a TOML file."""
     if name_or_file in PROTOCOL_NAMES:
-        return parse_protocol(_published(name_or_file), f"protocol {name_or_file}")
+        text = _PUBLISHED.joinpath(f"{name_or_file}.toml").read_text(encoding="utf-8")
+        return parse_config(TestProtocol, text, f"protocol {name_or_file}")
     if name_or_file.endswith(".toml") or Path(name_or_file).exists():
         return read_protocol(Path(name_or_file))
     hint = did_you_mean(name_or_file, PROTOCOL_NAMES)
@@ -194,9 +189,5 @@ def load_protocol(name_or_file: str) -> TestProtocol:
 def protocol_text(name_or_file: str) -> str:
     load_protocol(name_or_file)
     if name_or_file in PROTOCOL_NAMES:
-        return _published(name_or_file)
+        return _PUBLISHED.joinpath(f"{name_or_file}.toml").read_text(encoding="utf-8")
     return Path(name_or_file).read_text(encoding="utf-8")
-
-
-def _published(name: str) -> str:
-    return (Path(__file__).parent / "protocols" / f"{name}.toml").read_text(encoding="utf-8")

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from nodulebench.core.errors import UnknownNameError, did_you_mean
-
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -61,25 +59,29 @@ class Registry(Mapping[str, Item], Generic[Item]):
         ]
 
     def __getitem__(self, name: str) -> Item:
-        if name not in self._loaded:
-            self._loaded[name] = self._load(name)
-        return self._loaded[name]
-
-    def _load(self, name: str) -> Item:
+        if name in self._loaded:
+            return self._loaded[name]
         if name in self._modules:
             module, _, attribute = self._modules[name].partition(":")
-            item: Item = getattr(import_module(module), attribute or name)
-            return item
-        if name in self.outside:
-            return self._load_outside(name)
-        hint = did_you_mean(name, self, most=3)
-        raise UnknownNameError(f"there is no {self.kind} '{name}'.{hint} Known: {', '.join(self)}.")
+            self._loaded[name] = getattr(import_module(module), attribute or name)
+        elif name in self.outside:
+            self._loaded[name] = self._load_outside(name)
+        else:
+            # imported here, because every package imports this module for its lazy names
+            from nodulebench.core.errors import UnknownNameError, did_you_mean
+
+            hint = did_you_mean(name, self, most=3)
+            known = ", ".join(self)
+            raise UnknownNameError(f"there is no {self.kind} '{name}'.{hint} Known: {known}.")
+        return self._loaded[name]
 
     def _load_outside(self, name: str) -> Item:
         point = self.outside[name]
         try:
             item: Item = point.load()
         except (ImportError, AttributeError) as error:
+            from nodulebench.core.errors import UnknownNameError
+
             package = point.dist.name if point.dist else "another package"
             raise UnknownNameError(
                 f"the {self.kind} '{name}' of {package} cannot be loaded from {point.value}: "

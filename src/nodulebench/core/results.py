@@ -150,12 +150,6 @@ class Stratum:
     metrics: dict[str, Estimate] = field(default_factory=dict)
     """Metrics on only these cases, or on all cases with only these nodules."""
 
-    @property
-    def soundly(self) -> "Stratum":
-        """The same with the intervals that may be relied on."""
-        metrics = {name: metric.soundly for name, metric in self.metrics.items()}
-        return replace(self, miss_rate=self.miss_rate.soundly, metrics=metrics)
-
     def to_json(self) -> JsonObject:
         shown: JsonObject = {
             "nodules": self.nodules,

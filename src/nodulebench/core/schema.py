@@ -78,7 +78,8 @@ class TableSchema:
 
     def is_sound(self, table: pl.DataFrame) -> bool:
         """Whether a table has these columns, types and values; its keys are not looked at."""
-        columns = [*self.columns, *self._present(table)]
+        present = (column for column in self.further if column.name in table.columns)
+        columns = [*self.columns, *present]
         return all(table.schema.get(column.name) == column.dtype for column in columns) and not any(
             _failed_checks(columns, table, table)
         )
@@ -100,11 +101,10 @@ class TableSchema:
             listed = {column.name for column in self.columns}
             extra = [name for name in table.columns if name not in listed]
             typed = typed.with_columns(table.select(extra)) if extra else typed
-        present = [_typed(column, table.schema[column.name]) for column in self._present(table)]
+        present = [
+            _typed(column, types[column.name]) for column in self.further if column.name in types
+        ]
         return typed.with_columns(present) if present else typed
-
-    def _present(self, table: pl.DataFrame) -> list[Column]:
-        return [column for column in self.further if column.name in table.columns]
 
     def _columns_remedy(self) -> str:
         required = ", ".join(column.name for column in self.columns if column.is_required)
@@ -204,32 +204,27 @@ def _failed_checks(
     names = [column.name for column in filled]
     before = [given[name].alias(f"{_AS_GIVEN}{name}") for name in names]
     both = typed.select(names).hstack(before)
-    checks = [
-        (checked.name, what, is_bad) for checked in filled for is_bad, what in _complaints(checked)
-    ]
+    checks: list[tuple[str, str, pl.Expr]] = []
+    for column in filled:
+        name, values, raw = column.name, pl.col(column.name), pl.col(f"{_AS_GIVEN}{column.name}")
+        kind = "a day as YYYY-MM-DD" if column.dtype == pl.Date else "readable"
+        if column.dtype.is_numeric():
+            kind = "a whole number" if column.dtype.is_integer() else "a number"
+        checks.append((name, f"is not {kind}.", values.is_null() & raw.is_not_null()))
+        if column.is_required:
+            checks.append((name, "is empty; every row needs a value.", raw.is_null()))
+        if column.dtype.is_float():
+            checks.append((name, "is not a finite number.", ~values.is_finite()))
+        if column.allowed:
+            is_other = values.is_not_null() & ~values.is_in(column.allowed)
+            checks.append((name, f"is not one of: {', '.join(column.allowed)}.", is_other))
+        if column.minimum is not None:
+            checks.append((name, f"is below {column.minimum:g}.", values < column.minimum))
+        if column.maximum is not None:
+            checks.append((name, f"is above {column.maximum:g}.", values > column.maximum))
     has_failed = both.select(
         is_bad.any().alias(str(number)) for number, (_, _, is_bad) in enumerate(checks)
     )
     for (name, complaint, is_bad), (failed,) in zip(checks, has_failed.iter_columns(), strict=True):
         if failed:
             yield name, complaint, both.select(is_bad).to_series()
-
-
-def _complaints(column: Column) -> Iterator[tuple[pl.Expr, str]]:
-    """What can be wrong with the values of a column: in which rows, and in which words."""
-    values, given = pl.col(column.name), pl.col(f"{_AS_GIVEN}{column.name}")
-    kind = "a day as YYYY-MM-DD" if column.dtype == pl.Date else "readable"
-    if column.dtype.is_numeric():
-        kind = "a whole number" if column.dtype.is_integer() else "a number"
-    yield values.is_null() & given.is_not_null(), f"is not {kind}."
-    if column.is_required:
-        yield given.is_null(), "is empty; every row needs a value."
-    if column.dtype.is_float():
-        yield ~values.is_finite(), "is not a finite number."
-    if column.allowed:
-        is_other = values.is_not_null() & ~values.is_in(column.allowed)
-        yield is_other, f"is not one of: {', '.join(column.allowed)}."
-    if column.minimum is not None:
-        yield values < column.minimum, f"is below {column.minimum:g}."
-    if column.maximum is not None:
-        yield values > column.maximum, f"is above {column.maximum:g}."

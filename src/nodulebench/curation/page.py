@@ -41,7 +41,7 @@ def curation_page(curation: Curation, name: LanguageName = "en") -> str:
             ],
             footer=[translate("curated.footer", version=__version__)],
             version=__version__,
-            language=translate.code,
+            language=translate("language.code"),
             contents=translate("page.contents"),
             find=translate("curated.find"),
             style="curation.css",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.core.arrays import IntArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.documents.error_tables import FALSE_POSITIVES, MISSES, MOST_FALSE_POSITIVES
 from nodulebench.core.json_types import JsonObject
@@ -23,12 +23,26 @@ LEAST_FITTED = 20
 
 
 def error_analysis(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject:
+    """Misses by type and size, if the protocol asks for both, and the worst cases."""
     has_both = {"type", "size"} <= set(protocol.strata)
     crossed = misses_by_type_and_size(cohort, protocol) if has_both else []
-    return {
-        **({"misses_by_type_and_size": crossed} if crossed else {}),
-        "worst_cases": worst_cases(cohort),
-    }
+    cases = (cohort.nodule_case, cohort.nodule_case[~cohort.is_hit], cohort.false_case)
+    nodules, missed, falses = (sum_by_case(cohort, case).astype(np.int64) for case in cases)
+    names = cohort.reference.cases["case_id"]
+    worst: dict[str, list[JsonObject]] = {}
+    for kind, first, then in (("missed", missed, falses), ("false_positive", falses, missed)):
+        order = np.lexsort((-then, -first))[:WORST_CASES].tolist()
+        worst[kind] = [
+            {
+                "case_id": names[case],
+                "nodules": int(nodules[case]),
+                "missed": int(missed[case]),
+                "false_positive": int(falses[case]),
+            }
+            for case in order
+            if first[case]
+        ]
+    return {**({"misses_by_type_and_size": crossed} if crossed else {}), "worst_cases": worst}
 
 
 def misses_by_type_and_size(cohort: LabelledCohort, protocol: TestProtocol) -> list[JsonObject]:
@@ -46,27 +60,6 @@ def misses_by_type_and_size(cohort: LabelledCohort, protocol: TestProtocol) -> l
             (kind, size) for kind in types.names for size in sizes.names
         )
     ]
-
-
-def worst_cases(cohort: LabelledCohort) -> dict[str, list[JsonObject]]:
-    """The cases with most misses and those with most false positives, the worst first."""
-    cases = (cohort.nodule_case, cohort.nodule_case[~cohort.is_hit], cohort.false_case)
-    nodules, missed, falses = (sum_by_case(cohort, case).astype(np.int64) for case in cases)
-    names = cohort.reference.cases["case_id"]
-    worst: dict[str, list[JsonObject]] = {}
-    for kind, first, then in (("missed", missed, falses), ("false_positive", falses, missed)):
-        order = np.lexsort((-then, -first))[:WORST_CASES].tolist()
-        worst[kind] = [
-            {
-                "case_id": names[case],
-                "nodules": int(nodules[case]),
-                "missed": int(missed[case]),
-                "false_positive": int(falses[case]),
-            }
-            for case in order
-            if first[case]
-        ]
-    return worst
 
 
 def diameter_histogram(reference: Reference) -> JsonObject | None:
@@ -107,10 +100,20 @@ Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
 def miss_table(cohorts: Cohorts, protocol: TestProtocol) -> pl.DataFrame:
     """MISSES of every algorithm under every rule, in the order of the reference."""
     rates = np.asarray(protocol.operating_points)
+    shown_rates = [f"{rate:g}" for rate in rates]
     parts = [MISSES.empty()]
     for rule, of_rule in cohorts.items():
         for name, cohort in of_rule.items():
-            score, falses = found_from(cohort)
+            # the highest threshold at which each nodule is hit, and the FP per case there; NaN if
+            # it is never hit, or marks have no scores
+            every = cohort.at_every_score
+            score, falses = np.full((2, every.nodule_count), np.nan)
+            if every.has_scores and every.nodule_count:
+                order = score_order(every)
+                score = np.where(every.is_hit, every.hit_score, np.nan)
+                group = np.searchsorted(-order.threshold, -score) % len(order.threshold)
+                above = order.falses_through[group] / every.case_count
+                falses = np.where(every.is_hit, above, np.nan)
             is_missed_at = ~(falses[:, np.newaxis] <= rates)
             if not cohort.has_scores:
                 is_missed_at[:] = False
@@ -124,12 +127,15 @@ def miss_table(cohorts: Cohorts, protocol: TestProtocol) -> pl.DataFrame:
                 marks.select(PLACE).to_numpy(),
             )
             columns = ("case_id", "nodule_id", *PLACE, "diameter_mm", "type")
+            kinds, kind = np.unique(is_missed_at[listed], axis=0, return_inverse=True)
+            texts = [" ".join(np.compress(is_missed, shown_rates)) or None for is_missed in kinds]
+            missed_at = [texts[place] for place in kind.ravel()]
             missed_by, found_by = _other_algorithms(of_rule, name, row)
             misses = nodules.select(columns).with_columns(
                 pl.lit(name).alias("algorithm"),
                 pl.lit(rule).alias("rule"),
                 pl.Series("is_missed", ~cohort.is_hit[listed]),
-                pl.Series("missed_at", _rates(is_missed_at[listed], rates), pl.String),
+                pl.Series("missed_at", missed_at, pl.String),
                 pl.Series("found_from_score", score[listed]).fill_nan(None),
                 pl.Series("found_from_fp", falses[listed]).fill_nan(None),
                 marks["mark_id"].gather(nearest).alias("nearest_mark"),
@@ -140,14 +146,6 @@ def miss_table(cohorts: Cohorts, protocol: TestProtocol) -> pl.DataFrame:
             )
             parts.append(MISSES.arrange(misses))
     return pl.concat(parts)
-
-
-def _rates(is_missed_at: BoolArray, rates: FloatArray) -> list[str | None]:
-    """For each nodule the rates at which it is missed, as in ``0.125 0.25``."""
-    shown = [f"{rate:g}" for rate in rates]
-    kinds, kind = np.unique(is_missed_at, axis=0, return_inverse=True)
-    texts = [" ".join(np.compress(is_missed, shown)) or None for is_missed in kinds]
-    return [texts[place] for place in kind.ravel()]
 
 
 def _other_algorithms(
@@ -200,17 +198,3 @@ def false_positive_table(cohorts: Cohorts) -> pl.DataFrame:
             )
             parts.append(FALSE_POSITIVES.arrange(falses))
     return pl.concat(parts)
-
-
-def found_from(cohort: LabelledCohort) -> FloatArray:
-    """For each nodule the highest threshold at which it is hit, and the FP per case there.
-
-    Two rows; NaN if the nodule is never hit, or marks have no scores.
-    """
-    every = cohort.at_every_score
-    if not every.has_scores or not every.nodule_count:
-        return np.full((2, every.nodule_count), np.nan)
-    order = score_order(every)
-    score = np.where(every.is_hit, every.hit_score, np.nan)
-    above = order.falses_through[np.searchsorted(-order.threshold, -score) % len(order.threshold)]
-    return np.stack([score, np.where(every.is_hit, above / every.case_count, np.nan)])

@@ -34,7 +34,7 @@ from nodulebench.evaluation.check import (
 )
 from nodulebench.evaluation.errors import diameter_histogram, error_analysis
 from nodulebench.evaluation.estimates import estimate_all
-from nodulebench.evaluation.strata import estimate_strata, strata_notices
+from nodulebench.evaluation.strata import KNOWN, estimate_strata
 from nodulebench.i18n.translator import in_english
 from nodulebench.io.manifests import reference_digest, table_digest
 from nodulebench.matching import label_cohort, targets
@@ -45,18 +45,20 @@ from nodulebench.metrics.score_order import at_operating_point
 Result = TypeVar("Result")
 
 
-def metric_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]:
-    """The curves behind the protocol's areas, where they are defined."""
-    makers = (function_of(metric, "curve") for metric in protocol.metrics)
-    curves = (_unless_undefined(make, cohort) for make in makers if make is not None)
-    return [curve for curve in curves if curve is not None]
-
-
-def metric_tables(cohort: LabelledCohort, protocol: TestProtocol) -> JsonObject:
-    """The tables that belong to the protocol's metrics, by function, where they are defined."""
-    makers = (function_of(metric, "table") for metric in protocol.metrics)
-    tables = {make.__name__: _unless_undefined(make, cohort) for make in makers if make is not None}
-    return {name: as_rows(table) for name, table in tables.items() if table is not None}
+def curves_and_tables(
+    cohort: LabelledCohort, protocol: TestProtocol
+) -> tuple[list[Curve], JsonObject]:
+    """The curves behind the protocol's areas, and the tables of its metrics, where defined."""
+    curves, tables = [], {}
+    for metric in protocol.metrics:
+        make_curve, make_table = function_of(metric, "curve"), function_of(metric, "table")
+        curve = None if make_curve is None else _unless_undefined(make_curve, cohort)
+        table = None if make_table is None else _unless_undefined(make_table, cohort)
+        if curve is not None:
+            curves.append(curve)
+        if make_table is not None and table is not None:
+            tables[make_table.__name__] = as_rows(table)
+    return curves, tables
 
 
 def size_sweep(
@@ -142,11 +144,10 @@ PARTS: dict[str, Callable[[RuleTask], Any]] = {
     "metrics": lambda task: estimate_all(task.cohort, task.protocol),
     "strata": lambda task: estimate_strata(task.cohort, task.protocol),
     "sizes": lambda task: size_sweep(task.cohort, task.protocol, task.choice),
-    "curves": lambda task: metric_curves(task.cohort, task.protocol),
-    "tables": lambda task: metric_tables(task.cohort, task.protocol),
+    "curves": lambda task: curves_and_tables(task.cohort, task.protocol),
     "errors": lambda task: error_analysis(task.cohort, task.protocol),
 }
-SPLIT_PARTS = (("metrics",), ("strata",), ("sizes", "curves", "tables", "errors"))
+SPLIT_PARTS = (("metrics",), ("strata",), ("sizes", "curves", "errors"))
 """The tasks into which a rule is split; the bootstrap takes most time of the first two."""
 
 
@@ -183,7 +184,7 @@ def make_parts(task: RuleTask) -> JsonObject | NoduleBenchError:
 
 def _result(task: RuleTask, parts: Mapping[str, Any]) -> RuleResult:
     cohort, protocol, labels = task.cohort, task.protocol, task.labels
-    sizes, size_curves = parts["sizes"]
+    (curves, tables), (sizes, size_curves) = parts["curves"], parts["sizes"]
     counts = {  # marks by label as the official program counts them
         "cases": cohort.case_count,
         "nodules": cohort.nodule_count,
@@ -198,6 +199,10 @@ def _result(task: RuleTask, parts: Mapping[str, Any]) -> RuleResult:
     if counts["over_cap"]:
         values = {"count": counts["over_cap"], "cap": protocol.mark_cap, "ties": protocol.ties}
         notices.append(Notice("marks_over_cap", values))
+    present = {*cohort.reference.cases.columns, *cohort.reference.nodules.columns}
+    absent = [name for name in protocol.strata if name in KNOWN and name not in present]
+    if absent:
+        notices.append(Notice("strata_not_known", {"columns": absent}))
     order = {} if labels.order is None else {"order_sensitivity": asdict(labels.order)}
     point, threshold = None, cohort.threshold
     if threshold is not None:
@@ -209,9 +214,9 @@ def _result(task: RuleTask, parts: Mapping[str, Any]) -> RuleResult:
         counts=counts,
         metrics=parts["metrics"].metrics,
         strata=parts["strata"],
-        curves=(*parts["metrics"].curves, *parts["curves"], *size_curves),
-        extras={**parts["tables"], **order, **sizes, **parts["errors"]},
-        notices=(*notices, *strata_notices(cohort, protocol)),
+        curves=(*parts["metrics"].curves, *curves, *size_curves),
+        extras={**tables, **order, **sizes, **parts["errors"]},
+        notices=tuple(notices),
         remarks=labels.remarks,
         operating_point=point,
         cohort=cohort,

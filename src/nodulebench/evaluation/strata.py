@@ -91,12 +91,6 @@ def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Divisio
     )
 
 
-def strata_notices(cohort: LabelledCohort, protocol: TestProtocol) -> tuple[Notice, ...]:
-    present = {*cohort.reference.cases.columns, *cohort.reference.nodules.columns}
-    absent = [name for name in protocol.strata if name in KNOWN and name not in present]
-    return (Notice("strata_not_known", {"columns": absent}),) if absent else ()
-
-
 def _stated(names: tuple[str, ...], of_nodule: IntArray) -> Division | None:
     return Division(list(names), of_nodule) if (of_nodule >= 0).any() else None
 

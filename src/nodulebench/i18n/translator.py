@@ -12,7 +12,7 @@ from functools import cache
 from gettext import GNUTranslations
 from pathlib import Path
 from string import Formatter
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from nodulebench.core.notices import Notice, is_notice, read_notice
 from nodulebench.core.text import in_a_line
@@ -33,31 +33,20 @@ JOINTS = {
 _OPTIONAL = re.compile(r"\[([^|\]]*)\|?([^\]]*)\]")
 
 
-class TextSource(Protocol):
-    """What the text of a notice needs of a language."""
-
-    def __call__(self, key: str, **values: object) -> str:
-        """The text of a key."""
-
-    def word(self, name: str) -> str:
-        """A name as words."""
-
-    def message(self, notice: object) -> str:
-        """The text of another notice."""
-
-
 class NoticeFormatter(Formatter):
-    """Fills the templates of notices in one language."""
+    """Fills the templates of notices in one language.
 
-    def __init__(self, translate: TextSource) -> None:
+    A template names values in braces. After a colon follows how the value is shown: the format of a
+    number; ``word``, a name as words; ``names``, a list of quoted names, shortened if it is long;
+    ``list``, items one after another, which may be notices or have a count or share each;
+    ``words``, these as words; ``either`` and ``all``, the same with *or* and *and* between them; or
+    choices, as in ``1=case|*=cases``. Text in square brackets is left out if one of its values is
+    not disclosed, or is replaced by the text after a bar: the same template serves readers who may
+    not see every value.
+    """
+
+    def __init__(self, translate: "Translator") -> None:
         self.translate = translate
-
-    def words(self, template: str, values: Mapping[str, object]) -> str:
-        def chosen(match: re.Match[str]) -> str:
-            is_disclosed = all(values.get(name) not in (None, "") for name in fields(match[1]))
-            return match[1] if is_disclosed else match[2]
-
-        return self.vformat(_OPTIONAL.sub(chosen, template), (), values)
 
     def get_value(
         self, key: int | str, args: Sequence[object], kwargs: Mapping[str, object]
@@ -175,10 +164,6 @@ class _Catalogue(GNUTranslations):
 
     _catalog: dict[str, str]
 
-    @property
-    def entries(self) -> dict[str, str]:
-        return {key: text for key, text in self._catalog.items() if key}
-
 
 @cache
 def catalogue(language: LanguageName, domain: str) -> Mapping[str, str]:
@@ -186,7 +171,7 @@ def catalogue(language: LanguageName, domain: str) -> Mapping[str, str]:
     path = LOCALES / language / "LC_MESSAGES" / f"{domain}.mo"
     try:
         with path.open("rb") as file:
-            return _Catalogue(file).entries
+            return {key: text for key, text in _Catalogue(file)._catalog.items() if key}
     except FileNotFoundError as error:
         remedy = "Install the package (pip install -e .), which compiles them."
         raise RuntimeError(f"{path}: the translations are not compiled. {remedy}") from error
@@ -216,11 +201,6 @@ class Translator:
         """Every text whose key begins so, with its braces: for what puts in values elsewhere."""
         return {key: text for key, text in self._texts.items() if key.startswith(beginning)}
 
-    @property
-    def code(self) -> str:
-        """The language as a web page states it."""
-        return self("language.code")
-
     def word(self, name: str) -> str:
         """A name in a document as words: ``center_hit`` -> "center hit"."""
         return self._named("name", name) or name.replace("_", " ")
@@ -234,22 +214,19 @@ class Translator:
 
         A metric that is not listed is called by its name.
         """
+        term = TERMS.get(name, "")
+        if translated := self._named("term of IEEE 2802", term):
+            term = f"{translated} ({term})"
         if title := self._named("metric", name):
-            meaning = self._named("meaning of a metric", name) or ""
-            return MetricText(title, meaning, self._term(name))
+            return MetricText(title, self._named("meaning of a metric", name) or "", term)
         if name.startswith("f") and name[1:].replace(".", "", 1).isdigit():
             meaning = self("metric.f1" if name == "f1" else "metric.f_beta")
-            return MetricText(f"F{name[1:]}", meaning, self._term(name))
+            return MetricText(f"F{name[1:]}", meaning, term)
         metric, _, point = name.partition("/")
         if point:
             whole = self.metric(metric)
             return MetricText(self.reading(metric, point), whole.meaning, whole.term)
         return MetricText(self.heading(name), "")
-
-    def _term(self, metric: str) -> str:
-        term = TERMS.get(metric, "")
-        translated = self._named("term of IEEE 2802", term)
-        return f"{translated} ({term})" if translated else term
 
     def reading(self, metric: str, point: str) -> str:
         """The title of a metric at one of its points."""
@@ -295,7 +272,11 @@ class Translator:
         notice = read_notice(notice)
         for domain in NOTICES:
             if template := catalogue(self.name, domain).get(notice.code):
-                return NoticeFormatter(self).words(template, notice.values)
+                for optional in _OPTIONAL.finditer(template):
+                    values = (notice.values.get(name) for name in fields(optional[1]))
+                    has_all = all(value not in (None, "") for value in values)
+                    template = template.replace(optional[0], optional[1 if has_all else 2])
+                return NoticeFormatter(self).vformat(template, (), notice.values)
         return untranslated(notice)
 
     def messages(self, notices: object) -> str:

@@ -89,11 +89,11 @@ def _write_then(
     settle(path.parent)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, and wait until the disk has their names."""
+def make_folder(folder: Path, *, is_final: bool = True) -> None:
+    """Make a folder and those above it; if ``is_final``, wait until the disk has their names."""
     made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    for path in made:
+    for path in made if is_final else ():
         settle(path.parent)
 
 
@@ -158,7 +158,7 @@ def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iter
     with _sibling_stage(folder, folder if folder.is_dir() else None) as stage:
         stage.mkdir()
         yield stage
-        is_final = not _is_within_unfinished(folder)
+        is_final = not is_unfinished(*folder.resolve().parents)
         if not folder.is_dir():
             (stage / GONE).unlink(missing_ok=True)
         if is_final:
@@ -194,10 +194,10 @@ def _move(folder: Path, last: str = "") -> None:
     gone = stage / GONE
     names = gone.read_text(encoding="utf-8").splitlines() if gone.is_file() else []
     moved = [path.relative_to(stage) for path in stage.rglob("*") if path.is_file()]
-    is_final = not _is_within_unfinished(folder)
+    is_final = not is_unfinished(*folder.resolve().parents)
     parents = {folder, *((folder / file).parent for file in moved)}
     for parent in sorted(parents):  # else after a power cut files could have left but not arrived
-        _make(parent, is_final=is_final)
+        make_folder(parent, is_final=is_final)
     for file in sorted(moved, key=lambda file: (file == Path(GONE), file == Path(last), file)):
         if file == Path(GONE):
             for name in names:
@@ -213,22 +213,12 @@ def _move(folder: Path, last: str = "") -> None:
         settle(folder)  # so that a later run does not repeat the move over newer files
 
 
-def _make(folder: Path, *, is_final: bool) -> None:
-    """Make a folder; if ``is_final``, wait until the disk has it (others settle the rest)."""
-    if is_final:
-        make_folder(folder)
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
+def is_unfinished(*paths: Path) -> bool:
+    """Whether any of these is being written, or was when its process was killed.
 
-
-def is_unfinished(path: Path) -> bool:
-    """Whether a file is being written, or was when its process was killed."""
-    return UNFINISHED.fullmatch(path.name) is not None
-
-
-def _is_within_unfinished(path: Path) -> bool:
-    """Whether a path is inside a folder being written, which is settled as a whole at the end."""
-    return any(map(is_unfinished, path.resolve().parents))
+    What is inside a folder being written is settled as a whole at the end.
+    """
+    return any(UNFINISHED.fullmatch(path.name) for path in paths)
 
 
 @contextmanager
@@ -245,7 +235,7 @@ def staged_file(path: Path, *, within: Path | None = None) -> Iterator[Path]:
     """
     with _sibling_stage(path, within) as stage:
         yield stage
-        is_final = within is None and not _is_within_unfinished(path)
+        is_final = within is None and not is_unfinished(*path.resolve().parents)
         if is_final:
             settle(stage)
         stage.replace(path)
@@ -288,8 +278,8 @@ def _sibling_stage(target: Path, within: Path | None = None) -> Iterator[Path]:
     # the suffix stays, because writers look at it
     stage = parent / f".{token_hex(8)}-{target.name or 'folder'}"
     try:
-        is_final = within is None and not _is_within_unfinished(target)
-        _make(parent if within is None else target.parent, is_final=is_final)
+        is_final = within is None and not is_unfinished(*target.resolve().parents)
+        make_folder(parent if within is None else target.parent, is_final=is_final)
         yield stage
     except OSError as error:
         raise InputError.at(target, f"cannot be written: {error.strerror or error}.") from error

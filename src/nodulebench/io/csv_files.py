@@ -45,16 +45,6 @@ class Dialect:
         return SEPARATORS[self.separator]
 
 
-def dialect_of(header: str, start: bytes = b"") -> Dialect:
-    """The separator that a header has most often, and how the first bytes write fractions."""
-    separator = max(SEPARATORS, key=header.count)
-    if separator == ",":
-        return Dialect()
-    _, *rows = start.decode("utf-8", "replace").splitlines() or [""]
-    cells = (cell for row in rows for cell in row.split(separator))
-    return Dialect(separator, any(map(_DECIMAL_COMMA.fullmatch, cells)))
-
-
 def marked(cell: str) -> str:
     """The text, with an apostrophe before it if a spreadsheet would take it for a formula.
 
@@ -346,7 +336,13 @@ class CsvFile:
 
     @cached_property
     def dialect(self) -> Dialect:
-        return dialect_of(self.first_line, self.start)
+        """The separator that its header has most often, and how its first bytes write fractions."""
+        separator = max(SEPARATORS, key=self.first_line.count)
+        if separator == ",":
+            return Dialect()
+        _, *rows = self.start.decode("utf-8", "replace").splitlines() or [""]
+        cells = (cell for row in rows for cell in row.split(separator))
+        return Dialect(separator, any(map(_DECIMAL_COMMA.fullmatch, cells)))
 
     @cached_property
     def _names(self) -> list[str]:

@@ -85,23 +85,23 @@ def table_digest(*tables: pl.DataFrame | None) -> str:
             whole.update(f"|{column.name}:{column.dtype}|".encode())
             whole.update(np.packbits(column.is_null().to_numpy()).tobytes())
             if column.null_count() < len(column):
-                for part in range(0, len(column), _ROWS_AT_A_TIME):
-                    whole.update(_column_bytes(column.slice(part, _ROWS_AT_A_TIME)))
+                for first in range(0, len(column), _ROWS_AT_A_TIME):
+                    part = column.slice(first, _ROWS_AT_A_TIME)
+                    if part.dtype.is_float():
+                        numbers = part.fill_null(0).cast(pl.Float64).to_numpy()
+                        whole.update(numbers.astype("<f8").tobytes())
+                    elif part.dtype.is_integer() or part.dtype == pl.Boolean:
+                        numbers = part.cast(pl.Int64).fill_null(0).to_numpy()
+                        whole.update(numbers.astype("<i8").tobytes())
+                    else:
+                        text = part.cast(pl.String).fill_null("")
+                        whole.update(text.str.len_bytes().to_numpy().astype("<i8").tobytes())
+                        whole.update(str(text.str.join("").item() if len(text) else "").encode())
     return "sha256:" + whole.hexdigest()
 
 
 def reference_digest(reference: Reference) -> str:
     return table_digest(reference.nodules, reference.slices)
-
-
-def _column_bytes(column: pl.Series) -> bytes:
-    if column.dtype.is_float():
-        return column.fill_null(0).cast(pl.Float64).to_numpy().astype("<f8").tobytes()
-    if column.dtype.is_integer() or column.dtype == pl.Boolean:
-        return column.cast(pl.Int64).fill_null(0).to_numpy().astype("<i8").tobytes()
-    text = column.cast(pl.String).fill_null("")
-    lengths = text.str.len_bytes().to_numpy().astype("<i8").tobytes()
-    return lengths + str(text.str.join("").item() if len(text) else "").encode()
 
 
 SCHEMA = "nodulebench/manifest@1"
@@ -189,6 +189,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 def listed_files(folder: Path) -> set[str]:
     """The files below a folder that its manifest lists; empty without a manifest of ours."""
+    complete_move(folder)
+    if not (folder / MANIFEST).is_file():
+        return set()
     try:
         return set(filter(_is_inside, read_manifest(folder).files))
     except InputError:
@@ -249,7 +252,7 @@ def files_in(folder: Path) -> list[str]:
     names = (
         path.as_posix()
         for path in below
-        if not any(map(is_unfinished, (path, *path.parents)))  # of a killed process
+        if not is_unfinished(path, *path.parents)  # of a killed process
     )
     return sorted(name for name in names if name not in (MANIFEST, SIGNATURE))
 

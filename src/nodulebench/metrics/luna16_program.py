@@ -53,7 +53,12 @@ def official_sensitivity(
         case_weight @ np.bincount(case, minlength=cohort.case_count)
         for case in (order.false_case, order.hit_case, cohort.nodule_case)
     )
-    allowed = _allowed_falses(rates, false_total[:, np.newaxis], scans[:, np.newaxis])
+    # the largest count whose rate, in the program's arithmetic, is not above each given rate
+    allowed = np.zeros((len(scans), len(rates)))
+    for step in (-1, 0, 1):
+        count = np.floor(rates * scans[:, np.newaxis]) + step
+        rate = _fp_per_scan(count, false_total[:, np.newaxis], scans[:, np.newaxis])
+        allowed = np.where((count >= 0) & (rate <= rates), count, allowed)
     around = find_brackets(order, case_weight, allowed)
     with np.errstate(invalid="ignore", divide="ignore"):
         hit_share = around.hits / hit_total[:, np.newaxis] * hit_total[:, np.newaxis]
@@ -81,16 +86,6 @@ def _defined_order(cohort: LabelledCohort) -> ScoreOrder:
             raise UndefinedError("program_stops")
         raise UndefinedError("program_gives_nan")
     return order
-
-
-def _allowed_falses(rates: FloatArray, false_total: WeightArray, scans: WeightArray) -> FloatArray:
-    """The largest count whose rate, in the program's arithmetic, is not above each given rate."""
-    guess = np.floor(rates * scans)
-    allowed = np.zeros((len(false_total), len(rates)))
-    for count in (guess - 1, guess, guess + 1):
-        is_reached = (count >= 0) & (_fp_per_scan(count, false_total, scans) <= rates)
-        allowed = np.where(is_reached, count, allowed)
-    return allowed
 
 
 def _fp_per_scan(

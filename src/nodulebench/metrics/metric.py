@@ -1,4 +1,4 @@
-"""Ratio: a metric that divides one sum over cases by another.
+"""METRICS: every metric by its name, and its facts; Ratio: a metric that divides two sums.
 
 Every metric is a function ``metric(cohort, case_weight, **settings)``. ``case_weight``
 has one row per replicate and one column per case; the answer has one value per row (or one row of
@@ -12,6 +12,7 @@ that ask for them.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from nodulebench.core.arrays import FloatArray, WeightArray
 from nodulebench.core.cohort import LabelledCohort
 from nodulebench.core.errors import UndefinedError
+from nodulebench.core.registry import Registry
 
 Guard = Literal["", "trials", "cases", "rate", "none"]
 """What the pseudo-patient adds to a metric: trials that all fail or all succeed; two more cases of
@@ -177,7 +179,6 @@ class Ratio:
     """A metric made of two sums over cases."""
 
     name: str
-    meaning: str
     sums: Callable[..., CaseSums]
     """``sums(cohort, **settings)``: the two sums for each case."""
     undefined: str
@@ -202,12 +203,7 @@ def ratio(
 
     The metric has the function's name, and means what the first line of its docstring says.
     """
-    return lambda sums: Ratio(sums.__name__, first_line(sums), sums, undefined, is_proportion)
-
-
-def first_line(documented: object) -> str:
-    """The first line of a docstring, without its full stop."""
-    return (documented.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    return lambda sums: Ratio(sums.__name__, sums, undefined, is_proportion)
 
 
 def weighted_ratio(of_case: CaseSums, case_weight: WeightArray) -> FloatArray:
@@ -226,3 +222,55 @@ def sum_by_case(
 ) -> FloatArray:
     """Add up values (or count entries) by the case they belong to."""
     return np.bincount(case, weights=value, minlength=cohort.case_count).astype(np.float64)
+
+
+Metric = Callable[..., FloatArray]
+"""``metric(cohort, case_weight, **settings)``: one value, or row of values, per replicate."""
+
+METRICS: Registry[Metric] = Registry(
+    "metric",
+    "metrics",
+    {name: f"nodulebench.metrics.{info.module}" for name, info in METRIC_INFO.items()},
+)
+
+
+def name_of(metric: Metric) -> str:
+    return metric.name if isinstance(metric, Ratio) else metric.__name__
+
+
+def meaning_of(metric: Metric) -> str:
+    """The first line of its docstring, without the full stop."""
+    documented = metric.sums if isinstance(metric, Ratio) else metric
+    return (documented.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+
+
+def info_of(name: str) -> MetricInfo:
+    """The facts about a metric; one of another package has them as its attribute ``facts``."""
+    if name in METRIC_INFO:
+        return METRIC_INFO[name]
+    own: MetricInfo | None = getattr(METRICS[name], "facts", None)
+    return own or MetricInfo(is_higher_better=True)
+
+
+def function_of(
+    name: str, kind: Literal["curve", "table", "ratings", "estimator"]
+) -> Callable[..., Any] | None:
+    """The function of a kind that belongs to a metric; None: it has none."""
+    module, _, function = getattr(info_of(name), kind).rpartition(":")
+    if not function:
+        return None
+    metric = METRICS[name]
+    own = (metric.sums if isinstance(metric, Ratio) else metric).__module__
+    made: Callable[..., Any] = getattr(import_module(module or own), function)
+    return made
+
+
+def guard_of(name: str) -> Guard:
+    metric = METRICS[name]
+    is_proportion = isinstance(metric, Ratio) and metric.is_proportion
+    return info_of(name).guard or ("trials" if is_proportion else "none")
+
+
+def is_lower_better(metric: str) -> bool:
+    """Whether lower values of a metric, as results name it, are better."""
+    return metric in METRICS and info_of(metric).is_higher_better is False

@@ -43,7 +43,7 @@ def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> st
             sections=parts.sections,
             footer=[translate("coverage.footer", version=document["version"])],
             version=document["version"],
-            language=translate.code,
+            language=translate("language.code"),
             contents=translate("page.contents"),
             find=translate("curated.find"),
         ),

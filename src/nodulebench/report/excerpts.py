@@ -92,7 +92,7 @@ def feedback_page(
                 translate("feedback.submission", digest=feedback["submission"]),
             ],
             version=version,
-            language=translate.code,
+            language=translate("language.code"),
             contents=translate("page.contents"),
             find=translate("page.find"),
         ),

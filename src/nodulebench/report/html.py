@@ -59,7 +59,7 @@ def page(content: Content) -> str:
                 ),
             ),
             version=content.version,
-            language=translate.code,
+            language=translate("language.code"),
         ),
         content=content,
     )

@@ -2,13 +2,13 @@ import json
 
 import pytest
 
+from nodulebench.core.config_model import parse_config
 from nodulebench.core.documents.records import as_json
 from nodulebench.core.errors import InputError, UnknownNameError
 from nodulebench.core.protocol import (
     PROTOCOL_NAMES,
     TestProtocol,
     load_protocol,
-    parse_protocol,
 )
 
 SMALL = 'name = "own"\nmetrics = ["recall"]\n[[rules]]\nname = "luna16"\n'
@@ -25,32 +25,32 @@ def test_digests_differ_between_protocols_and_are_stable() -> None:
 
 
 def test_the_digest_covers_values_but_not_the_title() -> None:
-    own = parse_protocol(SMALL, "own.toml")
-    assert own.digest == parse_protocol('title = "x"\n' + SMALL, "own.toml").digest
-    assert own.digest != parse_protocol("seed = 1\n" + SMALL, "own.toml").digest
+    own = parse_config(TestProtocol, SMALL, "own.toml")
+    assert own.digest == parse_config(TestProtocol, 'title = "x"\n' + SMALL, "own.toml").digest
+    assert own.digest != parse_config(TestProtocol, "seed = 1\n" + SMALL, "own.toml").digest
 
 
 def test_a_misspelt_field_is_an_error_that_names_it() -> None:
     message = r"own.toml field 'mark_kap': is unknown\. Did you mean 'mark_cap'\?"
     with pytest.raises(InputError, match=message):
-        parse_protocol("mark_kap = 100\n" + SMALL, "own.toml")
+        parse_config(TestProtocol, "mark_kap = 100\n" + SMALL, "own.toml")
 
 
 def test_all_wrong_fields_are_reported_at_once() -> None:
     with pytest.raises(InputError) as caught:
-        parse_protocol('mark_cap = 0\nties = "maybe"\n' + SMALL, "own.toml")
+        parse_config(TestProtocol, 'mark_cap = 0\nties = "maybe"\n' + SMALL, "own.toml")
     assert len(caught.value.problems) == 2
 
 
 def test_broken_toml_is_an_error_that_names_the_file() -> None:
     with pytest.raises(InputError, match=r"own.toml: is not valid TOML"):
-        parse_protocol("name = ", "own.toml")
+        parse_config(TestProtocol, "name = ", "own.toml")
 
 
 def test_the_luna16_bootstrap_needs_the_luna16_reading() -> None:
     text = SMALL + '[interval]\nmethod = "luna16"\nunit = "case"\n'
     with pytest.raises(InputError, match='goes with interpolation "luna16"'):
-        parse_protocol(text, "own.toml")
+        parse_config(TestProtocol, text, "own.toml")
 
 
 def test_an_unknown_protocol_suggests_a_near_one() -> None:
@@ -72,7 +72,10 @@ def test_a_missing_protocol_file_is_named(tmp_path) -> None:
 def test_a_protocol_survives_json_with_its_digest() -> None:
     text = SMALL + "parameters = { most_mm = inf, least = 1, size = 1.0, way = true }\n"
     text += "[size_limit]\nminimum_mm = 4\nsweep_mm = [0, 1, inf]\n"
-    for protocol in (parse_protocol(text, "own.toml"), *map(load_protocol, PROTOCOL_NAMES)):
+    for protocol in (
+        parse_config(TestProtocol, text, "own.toml"),
+        *map(load_protocol, PROTOCOL_NAMES),
+    ):
         written = json.dumps(as_json(protocol.model_dump()), allow_nan=False)
         again = TestProtocol.model_validate(json.loads(written))
         assert again == protocol

@@ -8,7 +8,6 @@ from nodulebench.evaluation.errors import (
     diameter_histogram,
     error_analysis,
     misses_by_type_and_size,
-    worst_cases,
 )
 
 CASES = (
@@ -41,7 +40,7 @@ def test_nodules_of_no_known_type_are_not_crossed() -> None:
 
 
 def test_worst_cases_come_by_misses_and_by_false_positives() -> None:
-    worst = worst_cases(cohort(*CASES))
+    worst = error_analysis(cohort(*CASES), protocol())["worst_cases"]
     assert worst["missed"] == [{"case_id": "b", "nodules": 2, "missed": 2, "false_positive": 0}]
     assert [row["case_id"] for row in worst["false_positive"]] == ["c", "a"]
     assert worst["false_positive"][0]["false_positive"] == 3
@@ -49,9 +48,8 @@ def test_worst_cases_come_by_misses_and_by_false_positives() -> None:
 
 def test_of_equally_bad_cases_ten_are_named() -> None:
     many = cohort(*(case(f"case{n:02d}", nodule(6)) for n in range(14)))
-    assert [row["case_id"] for row in worst_cases(many)["missed"]] == [
-        f"case{n:02d}" for n in range(10)
-    ]
+    worst = error_analysis(many, protocol())["worst_cases"]
+    assert [row["case_id"] for row in worst["missed"]] == [f"case{n:02d}" for n in range(10)]
 
 
 def test_diameters_are_counted_without_ignored_findings() -> None:

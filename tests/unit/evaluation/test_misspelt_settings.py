@@ -3,9 +3,9 @@
 import pytest
 
 from builders.tables import case, cohort, nodule, protocol
-from nodulebench.core.config_model import checked_parameters
+from nodulebench.core.config_model import checked_parameters, parse_config
 from nodulebench.core.errors import InputError
-from nodulebench.core.protocol import parse_protocol
+from nodulebench.core.protocol import TestProtocol
 from nodulebench.evaluation.estimates import bind_parameters
 from nodulebench.metrics.metric import Ratio
 from nodulebench.reference.rules import RULES
@@ -19,7 +19,7 @@ def outside_metric(_cohort, _weight, *, operating_pionts=(1.0,)):  # noqa: ARG00
 
 @pytest.mark.parametrize(
     "metric",
-    [outside_metric, Ratio("outside_metric", "Share of something", outside_metric, "none")],
+    [outside_metric, Ratio("outside_metric", outside_metric, "none")],
     ids=["function", "ratio"],
 )
 def test_a_metric_whose_setting_no_protocol_has_is_refused(metric) -> None:
@@ -44,7 +44,7 @@ def test_a_metric_whose_setting_no_protocol_has_is_refused(metric) -> None:
 def test_a_misspelt_field_of_a_protocol_is_an_error(more: str) -> None:
     text = BASE if not more.startswith("[[rules") else 'name = "p"\nmetrics = ["recall"]\n'
     with pytest.raises(InputError, match=r"is unknown\. Did you mean"):
-        parse_protocol(f"{text}{more}\n", "p.toml")
+        parse_config(TestProtocol, f"{text}{more}\n", "p.toml")
 
 
 def test_a_misspelt_parameter_of_a_mark_rule_is_an_error() -> None:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import sentences
 from nodulebench import evaluate
+from nodulebench.core.config_model import parse_config
 from nodulebench.core.errors import InputError
-from nodulebench.core.protocol import load_protocol, parse_protocol
+from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.evaluation.strata import estimate_strata
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 
@@ -26,7 +27,7 @@ name = "luna16"
 [interval]
 bootstraps = 200
 """
-PROTOCOL = parse_protocol(TEXT, "own")
+PROTOCOL = parse_config(TestProtocol, TEXT, "own")
 AWAY = (50.0, 0.0, 0.0)
 
 

@@ -1,12 +1,13 @@
 """CSV files as people write them become the text that we read, line by line."""
 
 import csv
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from nodulebench.io.csv_files import Dialect, dialect_of, plain_csv, simple_name, spelt
+from nodulebench.io.csv_files import CsvFile, Dialect, plain_csv, simple_name, spelt
 
 
 @pytest.mark.parametrize(
@@ -22,10 +23,10 @@ from nodulebench.io.csv_files import Dialect, dialect_of, plain_csv, simple_name
     ],
 )
 def test_the_separator_is_what_the_header_has_most_often(
-    text: str, separator: str, has_decimal_comma: bool
+    text: str, separator: str, has_decimal_comma: bool, tmp_path: Path
 ) -> None:
-    header = text.splitlines()[0]
-    assert dialect_of(header, text.encode()) == Dialect(separator, has_decimal_comma)
+    (tmp_path / "own.csv").write_text(text, encoding="utf-8")
+    assert CsvFile(tmp_path / "own.csv").dialect == Dialect(separator, has_decimal_comma)
 
 
 def test_commas_and_points_take_the_place_of_what_was_there_and_lines_stay() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from nodulebench import metrics
-from nodulebench.metrics import METRICS, function_of, info_of
+from nodulebench.metrics import METRICS, function_of, info_of, metric
 from nodulebench.metrics.metric import METRIC_INFO, MetricInfo
 
 WORSE = {
@@ -66,6 +65,6 @@ def test_a_metric_that_is_worse_when_higher_is_marked(monkeypatch: pytest.Monkey
     assert info_of("marks_per_case").is_higher_better is None
     plain, lower = (lambda: None), (lambda: None)
     lower.facts = MetricInfo(is_higher_better=False)  # type: ignore[attr-defined]
-    monkeypatch.setattr(metrics, "METRICS", {"plain": plain, "lower": lower})
+    monkeypatch.setattr(metric, "METRICS", {"plain": plain, "lower": lower})
     assert info_of("plain").is_higher_better is True
     assert info_of("lower").is_higher_better is False

@@ -4,7 +4,7 @@ import pytest
 from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
 from nodulebench.core.protocol import RuleChoice, TestProtocol
-from nodulebench.evaluation.evaluate import metric_tables
+from nodulebench.evaluation.evaluate import curves_and_tables
 from nodulebench.metrics.characterisation import category_cuts, grade_cuts
 from nodulebench.metrics.classes import ClassPairs
 from nodulebench.metrics.malignancy import malignancy_cuts
@@ -57,7 +57,7 @@ def test_categories_have_a_row_for_each_cut_in_the_results_of_a_weighted_kappa()
     assert table.filter(cut="3").row(0)[1:5] == (1, 0, 1, 0)
     for metric in ("category_kappa_linear", "category_kappa_quadratic"):
         asked = TestProtocol(name="own", rules=(RuleChoice(name="luna16"),), metrics=(metric,))
-        assert metric_tables(labelled, asked)["category_cuts"] == table.to_dicts()
+        assert curves_and_tables(labelled, asked)[1]["category_cuts"] == table.to_dicts()
 
 
 def test_two_grades_are_a_scale() -> None:

@@ -24,7 +24,7 @@ from nodulebench.core.documents.records import (
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocol import TestProtocol
-from nodulebench.core.results import AlgorithmResult, Estimate, Evaluation, RuleResult
+from nodulebench.core.results import Estimate, Evaluation
 
 if TYPE_CHECKING:
     from nodulebench.core.documents.comparison import ComparisonDocument
@@ -85,11 +85,30 @@ class Document:
     @property
     def soundly(self) -> "Document":
         """The document with the intervals that may be relied on; official ones in addition."""
-        algorithms = tuple(
-            replace(algorithm, rules={name: rule.soundly for name, rule in algorithm.rules.items()})
-            for algorithm in self.algorithms
-        )
-        return replace(self, algorithms=algorithms)
+        algorithms = []
+        for algorithm in self.algorithms:
+            rules = {}
+            for name, rule in algorithm.rules.items():
+                metrics = {
+                    metric: estimate.soundly
+                    if isinstance(estimate, Estimate)
+                    else {point: reading.soundly for point, reading in estimate.items()}
+                    for metric, estimate in rule.metrics.items()
+                }
+                strata = {
+                    division: {
+                        label: replace(
+                            stratum,
+                            miss_rate=stratum.miss_rate.soundly,
+                            metrics={m: value.soundly for m, value in stratum.metrics.items()},
+                        )
+                        for label, stratum in strata_of.items()
+                    }
+                    for division, strata_of in rule.strata.items()
+                }
+                rules[name] = replace(rule, metrics=metrics, strata=strata)
+            algorithms.append(replace(algorithm, rules=rules))
+        return replace(self, algorithms=tuple(algorithms))
 
     def with_comparison(self, found: "ComparisonDocument") -> "Document":
         """The document with a comparison; an older one against the same baseline is replaced."""
@@ -123,7 +142,33 @@ def evaluation_document(evaluation: Evaluation) -> Document:
             **reference, diameters=None if diameters is None else DiameterHistogram(**diameters)
         ),
         notices=evaluation.notices,
-        algorithms=tuple(_algorithm(algorithm) for algorithm in evaluation.algorithms),
+        algorithms=tuple(
+            AlgorithmSummary(
+                name=algorithm.name,
+                digest=algorithm.digest,
+                facts=as_json({k: fact for k, fact in algorithm.facts.items() if fact is not None}),
+                notices=algorithm.notices,
+                rules={
+                    name: RuleSummary(undefined=rule.undefined)
+                    if rule.undefined
+                    else RuleSummary(
+                        parameters=as_json(rule.parameters),
+                        counts=rule.counts,
+                        metrics=rule.metrics,
+                        strata=rule.strata,
+                        extras=as_json(rule.extras),
+                        notices=rule.notices,
+                        remarks=rule.remarks,
+                        operating_point=rule.operating_point,
+                    )
+                    for name, rule in algorithm.rules.items()
+                },
+                rule_differences=tuple(
+                    RuleDifference(**difference) for difference in algorithm.rule_differences
+                ),
+            )
+            for algorithm in evaluation.algorithms
+        ),
     )
 
 
@@ -141,35 +186,6 @@ def plan_summary(outcome: "PlanOutcome") -> PlanSummary:
         criteria=outcome.criteria,
         verdict=outcome.verdict,
         verdicts=outcome.verdicts,
-    )
-
-
-def _algorithm(result: AlgorithmResult) -> AlgorithmSummary:
-    facts = {name: fact for name, fact in result.facts.items() if fact is not None}
-    return AlgorithmSummary(
-        name=result.name,
-        digest=result.digest,
-        facts=as_json(facts),
-        notices=result.notices,
-        rules={name: _rule(rule) for name, rule in result.rules.items()},
-        rule_differences=tuple(
-            RuleDifference(**rule_difference) for rule_difference in result.rule_differences
-        ),
-    )
-
-
-def _rule(result: RuleResult) -> RuleSummary:
-    if result.undefined:
-        return RuleSummary(undefined=result.undefined)
-    return RuleSummary(
-        parameters=as_json(result.parameters),
-        counts=result.counts,
-        metrics=result.metrics,
-        strata=result.strata,
-        extras=as_json(result.extras),
-        notices=result.notices,
-        remarks=result.remarks,
-        operating_point=result.operating_point,
     )
 
 

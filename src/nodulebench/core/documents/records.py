@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -29,7 +29,9 @@ def as_json(value: Any) -> Any:
         case None | bool() | str() | int():
             return value
         case float():
-            return _number(value)
+            if math.isfinite(value):
+                return value
+            return None if math.isnan(value) else "inf" if value > 0 else "-inf"
         case dict():
             return {str(key): as_json(item) for key, item in value.items()}
         case list() | tuple():
@@ -50,14 +52,6 @@ def as_json(value: Any) -> Any:
 def record(value: Any) -> JsonObject:
     """Every field of a record by its name, in their order."""
     return {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
-
-
-def _number(value: float) -> float | str | None:
-    if math.isfinite(value):
-        return value
-    if math.isnan(value):
-        return None
-    return "inf" if value > 0 else "-inf"
 
 
 Verdict = Literal["passed", "failed", "undecided"]
@@ -213,21 +207,6 @@ class RuleSummary:
         """A metric by the points at which it is read; nothing if it is not read at several."""
         estimates = self.metrics.get(name)
         return estimates if isinstance(estimates, dict) else {}
-
-    @property
-    def soundly(self) -> "RuleSummary":
-        """The same with the intervals that may be relied on; others in addition."""
-        metrics: Metrics = {
-            name: metric.soundly
-            if isinstance(metric, Estimate)
-            else {point: reading.soundly for point, reading in metric.items()}
-            for name, metric in self.metrics.items()
-        }
-        strata = {
-            division: {name: estimate.soundly for name, estimate in found.items()}
-            for division, found in self.strata.items()
-        }
-        return replace(self, metrics=metrics, strata=strata)
 
     @property
     def single_metrics(self) -> dict[str, Estimate]:

@@ -92,7 +92,7 @@ COLUMNS = {"seriesuid": "case_id", **_COORDINATES, "probability": "score"}
 _MARKS = tuple(COLUMNS)
 _MANY_ROWS = 200_000
 _NOT_MEASURED = -1.0
-"""The value of these files for a diameter that was not measured; in our tables it is null."""
+"""The value of these files for a diameter that was not measured; negative ones are null in ours."""
 _FINDING = ("seriesuid", *_COORDINATES, "diameter_mm")
 _OPTIONAL = tuple(
     column.name
@@ -137,7 +137,7 @@ def read_named_columns(
         mark_id=pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
         score=pl.col("probability") if scores else pl.lit(None),
-        diameter_mm=_measured(diameter),
+        diameter_mm=pl.when(diameter >= 0).then(diameter),
     )
     return Submission(
         name=algorithm_name(file.path), marks=MARKS.arrange(marks), digest=file.digest
@@ -162,16 +162,23 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
     Patients, geometry and strata of the series are taken from ``cases``. Further
     columns of NODULES (type, malignancy, truth ...) are read if the annotations have them.
     """
-    series_file = _needed(folder, _SERIES)
+    present: dict[str, Path] = {}
+    for name in (_SERIES, _INCLUDED, _EXCLUDED):
+        for path in (folder / f"{name}.gz", folder / name):  # unpacked where both are there
+            if path.is_file():
+                present[name] = path
+        if name != _EXCLUDED and name not in present:
+            what = f"holds neither {name} nor {name}.gz."
+            raise InputError.at(folder, what, "Is it a LUNA16 folder?")
+    series_file = present[_SERIES]
     series = read_series(series_file)
-    included_file = CsvFile(_needed(folder, _INCLUDED))
-    excluded_path = _present(folder, _EXCLUDED)
+    included_file = CsvFile(present[_INCLUDED])
     notices = unread_columns(included_file, (*_FINDING, *_OPTIONAL))
     parts = [_read_findings(included_file, series, is_ignored=False)]
-    if excluded_path is None:
+    if _EXCLUDED not in present:
         notices += (Notice("no_excluded_findings", {"folder": str(folder)}),)
     else:
-        excluded_file = CsvFile(excluded_path)
+        excluded_file = CsvFile(present[_EXCLUDED])
         notices += unread_columns(excluded_file, (*_FINDING, *_OPTIONAL))
         parts.append(_read_findings(excluded_file, series, is_ignored=True))
     findings = pl.concat(parts, how="diagonal")
@@ -236,10 +243,6 @@ def null_unmeasured(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(diameter_mm=pl.when(~is_absent).then(diameter))
 
 
-def _measured(diameter: pl.Expr) -> pl.Expr:
-    return pl.when(diameter >= 0).then(diameter)
-
-
 def _sparing(names: pl.Series, known: pl.Series | None) -> pl.Series:
     """The same names; in a long table each known name is stored once, not once per row."""
     if known is None or len(names) < _MANY_ROWS:
@@ -249,20 +252,6 @@ def _sparing(names: pl.Series, known: pl.Series | None) -> pl.Series:
     if row["row"].null_count():
         return names
     return listed["name"].gather(row["row"])
-
-
-def _present(folder: Path, name: str) -> Path | None:
-    candidates = (folder / name, folder / f"{name}.gz")
-    return next((path for path in candidates if path.is_file()), None)
-
-
-def _needed(folder: Path, name: str) -> Path:
-    path = _present(folder, name)
-    if path is None:
-        raise InputError.at(
-            folder, f"holds neither {name} nor {name}.gz.", "Is it a LUNA16 folder?"
-        )
-    return path
 
 
 def _read_findings(file: CsvFile, series: pl.Series, *, is_ignored: bool) -> pl.DataFrame:
@@ -277,7 +266,7 @@ def _read_findings(file: CsvFile, series: pl.Series, *, is_ignored: bool) -> pl.
         case_id=_sparing(rows["seriesuid"], series),
         nodule_id=pl.lit("excluded-" if is_ignored else "nodule-") + pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
-        diameter_mm=_measured(pl.col("diameter_mm")),
+        diameter_mm=pl.when(pl.col("diameter_mm") >= 0).then(pl.col("diameter_mm")),
         is_ignored=pl.lit(is_ignored),
         **{name: pl.col(name) for name in given},
     )
