@@ -1,8 +1,10 @@
 """A site and a scan -> pictures of portal and viewer, of the size at which pages show them.
 
 ``python docs/draw/web_pictures.py portal ADDRESS`` takes the site of ``nodulebench portal --demo``;
+``python docs/draw/web_pictures.py check ADDRESS MARKS`` checks marks on that site.
 ``python docs/draw/web_pictures.py viewer SCANS X Y Z`` marks the nodule at this position in mm.
-Both need chromium and playwright (extra ``dev``).
+``python docs/draw/web_pictures.py review PROJECT SCANS PERSON`` takes a batch to review.
+All need chromium and playwright (extra ``dev``).
 """
 
 import re
@@ -23,6 +25,7 @@ GREYS, COLOURS = 30, 14
 """Levels of a picture of the viewer, so that its file stays small."""
 SATURATED = 60
 """Difference of the channels of a pixel that counts as coloured."""
+PASSWORD = "a leaderboard in a minute"  # noqa: S105 - that of the demo, which prints it
 ADDRESS = re.compile(r"http://\S+")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic"]
 
@@ -48,6 +51,22 @@ def draw_portal(address: str) -> None:
         page.screenshot(path=PICTURES / "portal-entry.png")
 
 
+def draw_check(address: str, marks: Path) -> None:
+    """The answer to **Check file** for these marks, as the first participant of the site."""
+    with open_page() as page:
+        page.goto(f"{address}/sign-in")
+        page.get_by_label("Login").fill("ada")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.goto(address)
+        page.locator("a[href^='/benchmarks/']").first.click()
+        page.locator("a[href*='submit']").first.click()
+        page.locator("input[type=file]").first.set_input_files(marks)
+        page.get_by_role("button", name="Check file").click()
+        page.wait_for_timeout(3_000)
+        page.screenshot(path=PICTURES / "portal-check.png")
+
+
 def make_small(picture: Path) -> None:
     """Few greys and few colours, chosen apart, so that thin coloured outlines stay."""
     image = np.asarray(Image.open(picture).convert("RGB")).reshape(1, -1, 3)
@@ -62,12 +81,12 @@ def make_small(picture: Path) -> None:
     small.save(picture, optimize=True)
 
 
-def draw_viewer(scans: Path, position_mm: list[float]) -> None:
-    """The proposed outline of the nodule at this position, with its type."""
-    marks = tempfile.mkdtemp()
-    command = [sys.executable, "-m", "nodulebench", "read", str(scans), "--marks", marks]
+@contextmanager
+def open_viewer(*options: str | Path) -> Iterator[Page]:
+    """The page of ``nodulebench read`` with these options, its first scan loaded."""
+    command = [sys.executable, "-m", "nodulebench", "read", *map(str, options), "--no-browser"]
     server = subprocess.Popen(  # noqa: S603 - our own command
-        [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
         shown = (server.stdout and next(filter(ADDRESS.search, server.stdout), "")) or ""
@@ -78,23 +97,50 @@ def draw_viewer(scans: Path, position_mm: list[float]) -> None:
             page.goto(address.group())
             page.locator("#scans button").first.click()
             page.wait_for_timeout(40_000)
-            page.evaluate(
-                "(mm) => nodulebench.moveTo(nodulebench.volume.grid.toIndex(mm))", position_mm
-            )
-            page.keyboard.press("p")
-            page.keyboard.press("Enter")
-            page.wait_for_timeout(5_000)
-            page.keyboard.press("x")
-            page.wait_for_timeout(1_000)
-            picture = PICTURES / "viewer-outline.png"
-            page.screenshot(path=picture)
-            make_small(picture)
+            yield page
     finally:
         server.terminate()
+
+
+def draw_viewer(scans: Path, position_mm: list[float]) -> None:
+    """The proposed outline of the nodule at this position, with its type."""
+    with open_viewer(scans, "--marks", tempfile.mkdtemp()) as page:
+        page.evaluate(
+            "(mm) => nodulebench.moveTo(nodulebench.volume.grid.toIndex(mm))", position_mm
+        )
+        page.keyboard.press("p")
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(5_000)
+        page.keyboard.press("x")
+        page.wait_for_timeout(1_000)
+        save_small(page, "viewer-outline.png")
+
+
+def draw_review(project: Path, scans: Path, person: str) -> None:
+    """A candidate as the reviewer sees it, enlarged in one plane."""
+    with open_viewer(project, "--images", scans, "--as", person) as page:
+        page.keyboard.press("n")
+        page.keyboard.press("x")
+        page.keyboard.press("v")
+        for _ in range(12):
+            page.keyboard.press("+")
+        page.keyboard.press("n")
+        page.wait_for_timeout(3_000)
+        save_small(page, "viewer-review.png")
+
+
+def save_small(page: Page, name: str) -> None:
+    """A screenshot of the viewer in few colours."""
+    page.screenshot(path=PICTURES / name)
+    make_small(PICTURES / name)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "portal":
         draw_portal(sys.argv[2])
+    elif sys.argv[1] == "check":
+        draw_check(sys.argv[2], Path(sys.argv[3]))
+    elif sys.argv[1] == "review":
+        draw_review(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4])
     else:
         draw_viewer(Path(sys.argv[2]), [float(number) for number in sys.argv[3:6]])
