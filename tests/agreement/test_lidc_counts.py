@@ -110,7 +110,7 @@ def test_every_file_and_session_is_counted() -> None:
     assert len(readings.readings) == wanted["ct_series_unique"]
     assert not readings.problems
     repeats = wanted["files_ct_LidcReadMessage"] - wanted["ct_series_unique"]
-    assert f"{repeats} file(s) repeat the reading of a series and count once." in sentences(
+    assert f"{repeats} files repeat readings of a series; each reading counts once." in sentences(
         readings.notices
     )
     sessions = {reading.source: len(reading.sessions) for reading in readings.readings}

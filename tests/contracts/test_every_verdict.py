@@ -46,7 +46,7 @@ REUSE = {
     "cases": 'feedback = "cases"',
 }
 REASON = "at least one criterion could not be decided on this test set"
-LAB_REASON = "cannot be met with 4 cases even by a perfect result"
+LAB_REASON = "even a perfect result on 4 cases cannot meet it"
 
 
 @pytest.fixture(params=EXPECTED, ids=lambda case: case.verdict)

@@ -80,7 +80,7 @@ def test_readers_are_compared_slice_by_slice(tmp_path: Path, cases: Path, capsys
         "r1 and r2: positive agreement 0.667",
         "r1 and r3: positive agreement 0.667",
     ]
-    assert "warning: a r1 m1: on one slice only, though slices are 1 mm apart" in captured.err
+    assert "warning: a r1 m1: on one slice only, although slices are 1 mm apart" in captured.err
     highlights = pl.read_csv(out / "inconsistent.csv")
     assert highlights.select("case_id", "slice_index", "drawn_by", "missing").rows() == [
         ("a", 9, "r1", "r2 r3")

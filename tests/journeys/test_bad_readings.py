@@ -214,5 +214,5 @@ def test_the_same_lidc_file_twice_counts_once_with_a_message(tmp_path: Path, cap
     options = ("--rule", "union", "--out", tmp_path / "out")
     code, output = run(capsys, "reference", "build", source, *options)
     assert code == 0
-    assert "warning: 1 file(s) repeat the reading of a series and count once." in output
+    assert "warning: 1 file repeats the reading of a series; the reading counts once." in output
     assert pl.read_parquet(tmp_path / "out" / "nodules.parquet").height == 1

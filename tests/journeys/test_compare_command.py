@@ -188,7 +188,7 @@ CPM = protocol(metrics=("recall", "cpm"), interval=IntervalChoice(bootstraps=50)
     ("new", "margin", "more", "status", "expected"),
     [
         ("same", 0.2, (), 0, "shown      cad (new), luna16, cpm: +0.000 (-0.1"),
-        ("same", 0.01, (), 3, "(not assessable: cannot be met with 24 patients even by a perfect"),
+        ("same", 0.01, (), 3, "(not assessable: even a perfect result on 24 patients cannot meet"),
         ("worse", 0.2, (), 3, "NOT SHOWN  cad (new), luna16, cpm: -0.625 ("),
         ("worse", 0.2, ("--metric", "recall"), 3, "NOT SHOWN  cad (new), luna16, recall: -0.625 ("),
     ],

@@ -65,8 +65,8 @@ def test_omitted_parts_are_named_and_change_the_exit_status(
     write_slice(identified_slice(2), Path("in/copy.dcm"))
     assert run(*CLEAN) == 1
     shown = capsys.readouterr()
-    assert "left out: in/3.dcm: its header says that text is burned in" in shown.err
-    assert "left out    1: its header says that text is burned in" in shown.out
+    assert "left out: in/3.dcm: its header states that text is burned in" in shown.err
+    assert "left out    1: its header states that text is burned in" in shown.out
     assert "repeated    1 file(s) of the same instance" in shown.out
 
 

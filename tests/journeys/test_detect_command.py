@@ -154,9 +154,7 @@ def test_a_scan_without_lungs_gives_a_warning_a_state_and_a_file(tmp_path, capsy
     metaimage.write_volume(replace(scan, hu=belly.astype(np.int16)), path)
     assert run("detect", "largecad", path, "--out", marks) == 1
     errors = capsys.readouterr().err
-    assert errors.startswith(
-        "warning: belly: what was taken for the lungs is not as lungs are: no "
-    )
+    assert errors.startswith("warning: belly: the region found as lungs is not plausible: no ")
     assert "their median density in HU is -1,000, not -985 to -500" in errors
     submission = read_submission(marks)
     assert submission.runs is not None

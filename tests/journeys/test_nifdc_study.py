@@ -134,7 +134,7 @@ def test_extremes_and_outlier_are_described(page: str) -> None:
 
 
 def test_tests_between_rules_are_shown_as_published_and_paired(page: str) -> None:
-    for title in ("What the rule does to all algorithms", "Pairs of rules"):
+    for title in ("Effect of the rule on all algorithms", "Pairs of rules"):
         assert f"<h3>{title}</h3>" in page
     assert page.count('class="bracket"') == 9
 

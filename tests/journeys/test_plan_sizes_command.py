@@ -75,7 +75,7 @@ def test_an_acceptance_test_keeps_both_risks(capsys) -> None:
 
 def test_two_algorithms_are_planned_by_their_discordance(capsys) -> None:
     output = plan(capsys, "paired", "--difference", 0.05, "--discordance", 0.15)
-    assert "How many nodules show that two algorithms differ?" in output
+    assert "How many nodules are needed to show that two algorithms differ?" in output
     # Connor 1987 by hand: (1.959964 sqrt(.15) + .841621 sqrt(.15 - .0025))^2 / .05^2 = 468.4
     assert "\n469 nodules\n" in output
     margin = plan(capsys, "paired", "--difference", 0, "--discordance", 0.15, "--margin", 0.05)
@@ -98,7 +98,7 @@ def test_an_area_is_planned_for_a_precision_or_against_another(capsys) -> None:
     output = plan(capsys, "auc", "--auc", 0.9, "--half-width", 0.06297)
     assert "\n50 positives\n" in output  # Hanley-McNeil: SE .032124 with 50 and 50
     output = plan(capsys, "auc", "--baseline", 0.8, "--expected", 0.85, "--correlation", 0.5)
-    assert "How many positives tell areas of 0.8 and 0.85 apart?" in output
+    assert "How many positives are needed to distinguish areas of 0.8 and 0.85?" in output
 
 
 def test_readers_are_planned_from_a_pilots_components(capsys) -> None:
@@ -108,7 +108,7 @@ def test_readers_are_planned_from_a_pilots_components(capsys) -> None:
         *("--variance", 8.0229e-4, "--covariance-1", 3.4661e-4, "--covariance-2", 3.4407e-4),
         *("--covariance-3", 2.3903e-4, "--treatment-reader-square", 5.51031e-4),
     )
-    assert "How many cases must 5 readers read to find a gain of 0.05?" in output
+    assert "How many cases must 5 readers read to detect a gain of 0.05?" in output
     assert curve(output)[int(re.findall(r"^(\d+) cases$", output, re.MULTILINE)[0])][1]
 
 
@@ -200,7 +200,7 @@ def test_observed_errors_of_size_replace_the_normal_distribution(tmp_path: Path,
     arguments = ("plan", "size-error", "--mean-excess", 2, "--tolerance", 0)
     assert run(*arguments, "--errors", table) == 0
     output = capsys.readouterr().out
-    assert f"Errors of size are those of 4 nodules of {table}, alike at every size." in output
+    assert f"Errors of size are those of 4 nodules of {table}, the same at every size." in output
     # of sizes x = 4 + excess, -2 loses excess < 2, -0.6 excess < 0.6: (1 - e^-1 + 1 - e^-0.3) / 4
     assert " 0.2228" in output
     assert run(*arguments, "--errors", table, "--edge", 8) == 0

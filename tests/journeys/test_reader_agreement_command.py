@@ -80,7 +80,7 @@ def test_an_undefined_metric_has_a_reason(files: list[Path], tmp_path: Path, cap
     pair = (tmp_path / "one.csv", tmp_path / "two.csv")
     assert run("annotate", "quality", *pair, "--out", out) == 0
     output = capsys.readouterr().out
-    assert "type: one, two: both readers used one class only" in output
+    assert "type: one, two: both readers used only one class" in output
     assert "diameter: one, two: concordance needs three pairs" in output
     assert "limits" not in output.replace("limits_of_agreement", "")
     assert pl.read_csv(out / "limits_of_agreement.csv")["bias_mm"].null_count() == 1

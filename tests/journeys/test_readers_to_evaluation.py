@@ -105,7 +105,7 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
     assert output.splitlines()[:-1] == [
         "b1: arbitration",
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
-        f"  b candidate-1: in dispute, '{reviewer}' added it and no reader drew it",
+        f"  b candidate-1: in dispute, added by '{reviewer}'; no reader drew it",
     ]
     step("arbitrate", "b1", "a", "candidate-2", "--no-nodule", by="arbiter")
     step("arbitrate", "b1", "b", "candidate-1", "--nodule", "--type", "part_solid", by="arbiter")

@@ -65,7 +65,7 @@ def test_an_algorithm_is_run_and_scored_and_its_failure_counts(
     assert run("evaluate", out, "--reference", cases, "--bootstraps", 0) == 0
     scored = capsys.readouterr()
     assert "3 cases, 3 nodules: 2 hit, 1 missed" in scored.out
-    assert "Of 3 runs 1 failed and 0 ran out of time" in scored.out + scored.err
+    assert "Of 3 runs, 1 failed and 0 ran out of time" in scored.out + scored.err
 
 
 def test_what_the_machine_spoilt_ends_with_1(

@@ -12,7 +12,7 @@ from functools import cache
 from gettext import GNUTranslations
 from pathlib import Path
 from string import Formatter
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from nodulebench.core.notices import Notice, is_notice, read_notice
 from nodulebench.core.text import in_a_line
@@ -159,19 +159,40 @@ class MetricText:
     """The term of IEEE 2802-2022, where it has one."""
 
 
-class _Catalogue(GNUTranslations):
-    """A compiled catalogue whose entries can be listed."""
+class _Compiled(GNUTranslations):
+    """A compiled catalogue; a text with plural forms has a key for each."""
 
-    _catalog: dict[str, str]
+    _catalog: dict[str | tuple[str, int], str]
+
+
+class Catalogue(dict[str, str]):
+    """The texts of a domain by message id, in the form for many where they have plural forms.
+
+    The id stands after a context and U+0004 where it has one.
+    """
+
+    def __init__(self, compiled: _Compiled) -> None:
+        entries = compiled._catalog
+        texts = {key if isinstance(key, str) else key[0]: entries[key] for key in entries if key}
+        super().__init__(texts)
+        self._plural_form = compiled.ngettext
+        self._with_forms = {key[0] for key in entries if not isinstance(key, str)}
+
+    def form(self, key: str, values: Mapping[str, object]) -> str:
+        """The text in the form for the value ``count``, or for the first number that it names."""
+        if key not in self._with_forms:
+            return self[key]
+        named = ("count", *(name for _, name, _, _ in Formatter().parse(self[key]) if name))
+        numbers = (values[name] for name in named if isinstance(values.get(name), int))
+        return self._plural_form(key, key, cast("int", next(numbers, 0)))
 
 
 @cache
-def catalogue(language: LanguageName, domain: str) -> Mapping[str, str]:
-    """Every text of a domain by its message id; after a context and U+0004 where it has one."""
+def catalogue(language: LanguageName, domain: str) -> Catalogue:
     path = LOCALES / language / "LC_MESSAGES" / f"{domain}.mo"
     try:
         with path.open("rb") as file:
-            return {key: text for key, text in _Catalogue(file)._catalog.items() if key}
+            return Catalogue(_Compiled(file))
     except FileNotFoundError as error:
         remedy = "Install the package (pip install -e .), which compiles them."
         raise RuntimeError(f"{path}: the translations are not compiled. {remedy}") from error
@@ -182,24 +203,23 @@ class Translator:
 
     def __init__(self, name: LanguageName, domains: tuple[str, ...] = PAGES) -> None:
         self.name: LanguageName = name
-        self._texts = {
-            key: text for domain in domains for key, text in catalogue(name, domain).items()
-        }
+        catalogues = [catalogue(name, domain) for domain in domains]
+        self._texts = {key: texts for texts in catalogues for key in texts}
         self._names = catalogue(name, NAMES)
 
     def _named(self, context: str, name: str) -> str | None:
         return self._names.get(f"{context}\x04{name}")
 
     def __call__(self, key: str, **values: object) -> str:
-        text = self._texts[key]
+        text = self._texts[key].form(key, values)
         return text.format(**values) if values else text
 
     def hint(self, key: str) -> str:
-        return self._texts.get(f"{key}_hint", "")
+        return self(f"{key}_hint") if f"{key}_hint" in self._texts else ""
 
     def texts(self, beginning: str) -> dict[str, str]:
         """Every text whose key begins so, with its braces: for what puts in values elsewhere."""
-        return {key: text for key, text in self._texts.items() if key.startswith(beginning)}
+        return {key: self._texts[key][key] for key in self._texts if key.startswith(beginning)}
 
     def word(self, name: str) -> str:
         """A name in a document as words: ``center_hit`` -> "center hit"."""
@@ -271,7 +291,9 @@ class Translator:
             return notice
         notice = read_notice(notice)
         for domain in NOTICES:
-            if template := catalogue(self.name, domain).get(notice.code):
+            texts = catalogue(self.name, domain)
+            if notice.code in texts:
+                template = texts.form(notice.code, notice.values)
                 for optional in _OPTIONAL.finditer(template):
                     values = (notice.values.get(name) for name in fields(optional[1]))
                     has_all = all(value not in (None, "") for value in values)

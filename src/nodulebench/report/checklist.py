@@ -123,7 +123,7 @@ def checklist_answers(document: Document, translate: Translator) -> dict[str, st
         rule = translate.word(reference.rule)
         answers["reference_standard"] = translate("answer.reference_standard", rule=rule)
     if (ignored := reference.ignored_findings) is not None:
-        answers["indeterminate"] = translate("answer.indeterminate", count=whole(ignored))
+        answers["indeterminate"] = translate("answer.indeterminate", count=ignored)
     if reference.diameters:
         answers["characteristics"] = translate("answer.characteristics")
     fair = [stratum for stratum in protocol.strata if stratum in ("sex", "age", "site")]

@@ -220,8 +220,8 @@ def course_chart(document: Document, translate: Translator) -> Chart:
         cases = translate("course.cleaning", cases=whole(reference.cases), patients=patients)
     rule = reference_rule(reference, translate)
     rules = translate.listed(translate.word(rule.name) for rule in protocol.rules)
-    count, digest = whole(len(document.algorithms)), digest.removeprefix("sha256:")[:SHOWN]
-    left_out = translate("course.ignored", count=whole(ignored)) if ignored else ""
+    count, digest = len(document.algorithms), digest.removeprefix("sha256:")[:SHOWN]
+    left_out = translate("course.ignored", count=ignored) if ignored else ""
     frozen = "" if plan is None else translate("course.plan")
     verdict = "" if plan is None else translate(f"verdict.{plan.verdict}")
     steps = [

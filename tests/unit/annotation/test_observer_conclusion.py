@@ -148,7 +148,8 @@ def test_an_added_nodule_has_the_mean_diameter_of_those_who_call_it_one() -> Non
     assert (added["nodule_id"], added["diameter_mm"], added["agreement"]) == ("observer-m0", 6.0, 3)
     assert not added["is_ignored"]
     assert sentences(conclusion.after.notices) == (
-        "1 nodules were added and 0 findings ignored after an observer study of false positives.",
+        "After an observer study of false positives, 1 nodule was added and 0 findings are "
+        "ignored.",
     )
     strict = conclude(truth, listed("m0"), calls, minimum_agreement=4, ignores_others=False)
     assert strict.after.nodules.height == 1

@@ -197,7 +197,7 @@ def test_the_reviewer_adds_what_every_reader_missed_and_an_arbitrator_decides(
     driver.adds("lead2", MISSED)
     key = ("a", "candidate-2")
     assert driver.batch.unreviewed == []
-    assert sentences(driver.batch.dispute(key)) == ("'lead2' added it and no reader drew it",)
+    assert sentences(driver.batch.dispute(key)) == ("added by 'lead2'; no reader drew it",)
     driver.finishes("lead2")
     assert driver.batch.state == "arbitration"
     assert driver.batch.open_disputes == [key]

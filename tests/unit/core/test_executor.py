@@ -40,6 +40,8 @@ def test_batches_give_each_task_its_own_number() -> None:
 
 
 def test_why_a_task_is_lost_is_reported_in_words() -> None:
-    assert in_english(FailedTask("died", -9).why) == "its reader died (exit -9)"
-    assert in_english(FailedTask("timed_out").why) == "its reader did not come to an end in time"
+    assert in_english(FailedTask("died", -9).why) == (
+        "the process that read it ended with exit code -9"
+    )
+    assert in_english(FailedTask("timed_out").why) == "the process that read it did not end in time"
     assert in_english(FailedTask("gone").why) == "every process or machine that read it was lost"

@@ -87,15 +87,19 @@ HEADER_DEFECTS = [
         even_series(image_type=("DERIVED", "SECONDARY", "AXIAL", "CT_SOM5 MIP")),
         "it is a projection (DERIVED/SECONDARY/AXIAL/CT_SOM5 MIP)",
     ),
-    ("inconsistent_patient", with_slice(3, patient_id="P2"), "its slices name 2 patients"),
-    ("inconsistent_patient", with_slice(3, study_uid="1.9"), "its slices name 2 studies"),
+    (
+        "inconsistent_patient",
+        with_slice(3, patient_id="P2"),
+        "its slices name 2 different patients",
+    ),
+    ("inconsistent_patient", with_slice(3, study_uid="1.9"), "its slices name 2 different studies"),
     (
         "inconsistent_pixels",
         even_series(pixel_spacing_mm=(1.4, 0.7)),
         "its pixels are not square: 1.4 x 0.7 mm",
     ),
-    ("no_geometry", with_slice(3, position_mm=None), "1 slices have no position"),
-    ("no_geometry", with_slice(3, pixel_spacing_mm=None), "1 slices have no pixel size"),
+    ("no_geometry", with_slice(3, position_mm=None), "1 slice has no position"),
+    ("no_geometry", with_slice(3, pixel_spacing_mm=None), "1 slice has no pixel size"),
     ("no_geometry", even_series(pixel_spacing_mm=(0.0, 0.7)), "its pixels have no size"),
     *(
         (
@@ -113,7 +117,7 @@ HEADER_DEFECTS = [
     (
         "inconsistent_orientation",
         with_slice(3, orientation=(1.0, 0.0, 0.0, 0.0, 0.0, -1.0)),
-        "1 of 24 slices are turned differently",
+        "1 of 24 slices is oriented differently",
     ),
     (
         "inconsistent_pixels",
@@ -177,13 +181,21 @@ HEADER_DEFECTS = [
         even_series(slice_spacing_mm=5.0),
         "its header states 5 mm between slices, their positions 2.50 mm",
     ),
-    ("too_few_slices", even_series(19), "19 slices; the limit is 20"),
-    ("small_matrix", even_series(pixels={"rows": 256}), "256 x 512 pixels; the limit is 512 x 512"),
-    ("thick_slices", even_series(thickness_mm=5.0), "5 mm; the limit is 3 mm"),
-    ("thick_slices", even_series(thickness_mm=None), "its slices do not say how thick they are"),
-    ("thick_slices", even_series(thickness_mm=-3.0), "its slices do not say how thick they are"),
-    ("wrong_rescale", even_series(slope=None), "no rescale slope and intercept: HU are unknown"),
-    ("wrong_rescale", even_series(slope=-1.0), "a rescale slope of -1"),
+    ("too_few_slices", even_series(19), "19 slices; the minimum is 20"),
+    (
+        "small_matrix",
+        even_series(pixels={"rows": 256}),
+        "256 x 512 pixels; the minimum is 512 x 512",
+    ),
+    ("thick_slices", even_series(thickness_mm=5.0), "5 mm; the maximum is 3 mm"),
+    ("thick_slices", even_series(thickness_mm=None), "its slices do not state their thickness"),
+    ("thick_slices", even_series(thickness_mm=-3.0), "its slices do not state their thickness"),
+    (
+        "wrong_rescale",
+        even_series(slope=None),
+        "it has no rescale slope and intercept, so its HU are unknown",
+    ),
+    ("wrong_rescale", even_series(slope=-1.0), "its rescale slope is -1"),
 ]
 
 
@@ -223,10 +235,11 @@ def test_a_thickness_below_nothing_makes_no_gap():
 def test_a_duplicate_slice_is_known_by_object_position_or_pixels():
     slices = even_series()
     again = replace(slices[3], path="/archive/scan/copy.dcm")
-    assert reasons_of("duplicate_slice", [*slices, again]) == "0003.dcm is there twice"
+    assert reasons_of("duplicate_slice", [*slices, again]) == "0003.dcm occurs twice"
     placed = slice_header(40, position_mm=slices[3].position_mm)
     assert (
-        reasons_of("duplicate_slice", [*slices, placed]) == "0003.dcm and 0040.dcm lie at 7.50 mm"
+        reasons_of("duplicate_slice", [*slices, placed]) == "0003.dcm and 0040.dcm are at the same "
+        "position (7.50 mm)"
     )
     image = chest()
     image.hu[9] = image.hu[4]
@@ -279,7 +292,7 @@ def test_a_slice_unlike_its_neighbours_is_out_of_place():
     image = chest()
     image.hu[9] += 300
     assert reasons_of("slice_out_of_place", even_series(), image) == (
-        "1 slices do not fit between their neighbours"
+        "1 slice does not fit between its neighbours"
     )
 
 
@@ -307,7 +320,7 @@ def test_too_little_lung_is_not_a_chest():
     image.hu[image.hu < -500] = 30
     image.hu[:, :6] = -1000
     assert reasons_of("not_chest", even_series(), image) == (
-        "it shows 0 ml of lung; the limit is 500"
+        "it shows 0 ml of lung; the minimum is 500"
     )
 
 

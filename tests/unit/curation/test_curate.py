@@ -266,7 +266,7 @@ def test_links_are_followed_once_and_unreachable_folders_are_reported(tmp_path, 
     exclusions = exclusions_table(result).select("files", "code", "reason").rows()
     assert exclusions == [
         ("linked/note", "other_file", "is not DICOM"),
-        ("locked", "unreadable", "cannot be looked into (Permission denied)"),
+        ("locked", "unreadable", "cannot be opened (Permission denied)"),
         ("lost.dcm", "unreadable", exclusions[2][2]),
     ]
     assert "No such file or directory" in exclusions[2][2]
@@ -427,6 +427,6 @@ def test_names_that_are_not_text_are_shown_by_their_bytes(archive, tmp_path):
     result = curate(place, tmp_path / "out", limits=LIMITS)
     write_curation(result, tmp_path / "out")
     exclusions = pl.read_csv(tmp_path / "out" / "exclusions.csv")
-    assert exclusions["reason"][0].startswith("im\\xff000 is there twice")
+    assert exclusions["reason"][0].startswith("im\\xff000 occurs twice")
     assert exclusions["files"].to_list() == ["im\\xff000;twice\\xfd", "second\\xfe.dcm"]
     assert "second\\xfe.dcm" in (tmp_path / "out" / "curation.html").read_text(encoding="utf-8")

@@ -40,8 +40,8 @@ def test_the_first_of_several_stays():
         [],
         *[
             [
-                ("duplicate_uid", "this set already holds the series 1"),
-                ("duplicate_pixels", "this set already holds the same pixels as the series 1"),
+                ("duplicate_uid", "this set already contains the series 1"),
+                ("duplicate_pixels", "this set already contains the same pixels as the series 1"),
             ]
         ]
         * 2,
@@ -51,7 +51,7 @@ def test_the_first_of_several_stays():
 def test_near_duplicates_are_reported_with_their_similarity():
     scans = [Fingerprint("1", "a", hashed(1)), Fingerprint("2", "b", hashed(1, flipped=0.1))]
     assert reasons_of(scans)[1] == [
-        ("near_duplicate", "this set already holds 90.0% of the bits of the series 1")
+        ("near_duplicate", "this set already contains 90.0% of the bits of the series 1")
     ]
     assert reasons_of([scans[0], Fingerprint("2", "b", hashed(1, flipped=0.2))])[1] == []
 
@@ -76,9 +76,9 @@ def test_scans_of_other_sets_are_reported_by_list(tmp_path):
         Fingerprint("9", "c", hashed(5, flipped=0.05)),
     ]
     assert reasons_of(scans, [known]) == [
-        [("listed_uid", "the list other holds the series 1")],
-        [("listed_pixels", "the list other holds the same pixels as the series 1")],
-        [("listed_near_duplicate", "the list other holds 95.0% of the bits of the series 2")],
+        [("listed_uid", "the list other contains the series 1")],
+        [("listed_pixels", "the list other contains the same pixels as the series 1")],
+        [("listed_near_duplicate", "the list other contains 95.0% of the bits of the series 2")],
     ]
 
 

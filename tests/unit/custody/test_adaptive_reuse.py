@@ -69,7 +69,7 @@ def test_hypotheses_are_counted_by_hand() -> None:
 
 
 def test_feedback_without_limit_has_no_bound() -> None:
-    with undefined(match="no bound holds for a developer who adapts to it"):
+    with undefined(match="no bound is valid for a developer who adapts to it"):
         log_hypotheses(2, Answers(None))
     for metric in (lambda: expected_best(0), lambda: log_hypotheses(0, Answers(2))):
         with undefined(match="no evaluation took place"):

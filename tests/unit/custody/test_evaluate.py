@@ -102,7 +102,7 @@ def test_an_evaluation_that_was_interrupted_is_charged_and_can_be_repeated(
     assert steps(lab) == ["sealed", "evaluation_charged"]
     notices = verify_sealed(lab.sealed).notices
     assert sentences(notices) == (
-        "the evaluation of event 2 was interrupted; running it again costs no evaluation",
+        "the evaluation of event 2 was interrupted; repeating it is not deducted from the budget",
     )
     assert len(read_audit(lab.sealed).uses[0].evaluations) == 1
     assert evaluate_marks(lab, "first.csv", "scan0")["budget"]["used"] == 1
@@ -303,7 +303,7 @@ def test_case_level_results_go_out_only_where_the_policy_says_so(
     assert any(path.name == "misses.csv" for path in written) == tells_cases
     assert any(b"hidden-nodule" in path.read_bytes() for path in written) == tells_cases
     second = evaluate_marks(lab, "two.csv", "scan0", "scan1")
-    assert "no bound holds for a developer who adapts to it" in in_english(
+    assert "no bound is valid for a developer who adapts to it" in in_english(
         second["budget"]["warning"]
     )
 

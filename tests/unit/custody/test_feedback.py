@@ -138,9 +138,9 @@ def test_a_first_evaluation_carries_no_warning() -> None:
 def test_a_third_evaluation_says_what_it_does_to_a_claim() -> None:
     statement = budget_statement(BudgetStatus(3, 3, VERDICT))
     assert in_english(statement["warning"]) == (
-        "This is evaluation 3 of the same cases. The best of 3 equally good submissions is too "
-        "good by up to 0.85 standard errors on average; a lower bound needs 2.39 instead of 1.96 "
-        "standard errors."
+        "This is evaluation 3 of the same cases. On average, the best of 3 equally good "
+        "submissions is up to 0.85 standard errors too good. A lower bound therefore needs 2.39 "
+        "standard errors instead of 1.96."
     )
 
 
@@ -152,7 +152,7 @@ def test_the_lab_sees_every_corrected_metric() -> None:
     assert recall["standard_error"] == pytest.approx(0.03, rel=1e-6)
     assert recall["optimism"] == pytest.approx(0.03 * 0.56419, rel=1e-4)
     assert recall["bound"] is None
-    assert "no bound holds" in in_english(recall["reason"])
+    assert "no bound is valid" in in_english(recall["reason"])
 
 
 def test_a_first_evaluation_after_a_failure_says_what_that_does_to_a_claim() -> None:

@@ -37,7 +37,7 @@ def test_only_repeated_headers_have_no_marks() -> None:
     submitted = submission(case("seriesuid", mark(0.5)))
     listed, notices = keep_listed(TRUTH, submitted, protocol(unlisted_cases="drop"))
     assert listed.marks.height == 0
-    assert sentences(notices) == ("1 repeated header row(s) were dropped.",)
+    assert sentences(notices) == ("1 repeated header row was dropped.",)
 
 
 def test_names_that_nearly_match_are_in_the_error() -> None:
@@ -51,8 +51,8 @@ def test_and_with_the_marks_that_were_dropped() -> None:
     submitted = submission(case("scan-2", mark(1)), case("ct/scan-1.mhd", mark(0.5), mark(0.4)))
     _, notices = keep_listed(TRUTH, submitted, protocol(unlisted_cases="drop"))
     assert sentences(notices)[1] == (
-        "2 of these marks would be in 1 case(s) of the test set if folders and endings of files "
-        "were left out: 'ct/scan-1.mhd' is 'scan-1'?"
+        "2 of these marks would match 1 case of the test set without folders and file endings: is "
+        "'ct/scan-1.mhd' the case 'scan-1'?"
     )
 
 

@@ -12,8 +12,8 @@ def test_a_row_given_twice_is_counted_once_for_each_further_time() -> None:
         case("c", false_mark(0.1), false_mark(0.1)),
     )
     assert sentences(repeated_marks(submission(*cases))) == (
-        "3 mark(s) in 2 case(s) are given twice: same place, same score: 'a', 'c'. Where a rule "
-        "counts further marks, they count as false positives.",
+        "3 marks in 2 cases repeat other marks: same position, same score: 'a', 'c'. Rules that "
+        "count further marks on a nodule count them as false positives.",
     )
 
 
@@ -25,8 +25,9 @@ def test_marks_of_different_cases_are_not_repetitions() -> None:
 def test_cases_without_a_mark_are_counted_and_the_first_are_named() -> None:
     cases = [case("a", mark(0.5)), *(case(name, nodule(8)) for name in "bcdef")]
     assert sentences(cases_without_marks(reference(*cases), submission(*cases))) == (
-        "5 of 6 cases have no mark: 'b', 'c', 'd', .... They stay in every denominator: was the "
-        "algorithm run on them, or is this a fold of the set (--series)?",
+        "5 of 6 cases have no mark: 'b', 'c', 'd', .... They count in every denominator. If the "
+        "algorithm was not run on them, for example because this is one fold, evaluate only the "
+        "cases of the fold.",
     )
 
 
@@ -47,7 +48,7 @@ def test_failed_runs_are_shown() -> None:
         case("a", run(1)), case("b", run(9, "timed_out")), case("c", run(None, "failed"))
     )
     assert sentences(failed_runs(submitted)) == (
-        "Of 3 runs 1 failed and 1 ran out of time: 'b', 'c'. Their cases stay in every "
+        "Of 3 runs, 1 failed and 1 ran out of time: 'b', 'c'. Their cases count in every "
         "denominator.",
     )
     assert failed_runs(submission(case("a", run(1)))) == ()
@@ -57,9 +58,9 @@ def test_runs_with_implausible_lungs_are_counted_separately() -> None:
     doubtful = run(2, "lungs_implausible")
     submitted = submission(case("a", run(1)), case("b", doubtful), case("c", run(1, "failed")))
     assert sentences(failed_runs(submitted)) == (
-        "Of 3 runs 1 failed and 0 ran out of time: 'c'. Their cases stay in every denominator.",
-        "In 1 of 3 runs the algorithm found no plausible lungs: 'b'. Their cases stay in every "
-        "denominator, and their marks count.",
+        "Of 3 runs, 1 failed and 0 ran out of time: 'c'. Their cases count in every denominator.",
+        "In 1 of 3 runs the algorithm found no plausible lungs: 'b'. The case counts in every "
+        "denominator, and its marks count.",
     )
 
 

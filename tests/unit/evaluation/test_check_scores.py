@@ -21,8 +21,9 @@ def notices_of(hit: float | None, other: float | None, count: int = 10) -> tuple
 def test_inverted_scores_are_asked_about() -> None:
     (notice,) = notices_of(0.1, 0.9)
     assert in_english(notice) == (
-        "Hits have lower scores than false positives: in 0% of pairs only the hit has the higher "
-        "one. Does a low score mean a nodule here? A high one has to."
+        "Hits have lower scores than false positives: the hit has the higher score in only 0% of "
+        "pairs. A high score must mean a nodule. If a low score means a nodule here, invert the "
+        "scores."
     )
 
 

@@ -61,8 +61,8 @@ def test_the_coordinate_error_is_recognised(slip: str) -> None:
 
 def test_in_words() -> None:
     assert sentences(coordinate_notices(cohort(*cases(SLIPS["ras"])))) == (
-        "4 of the 4 nodules in cases with marks would be hit if x and y were mirrored (RAS? LPS "
-        "is wanted); as given, 0 are.",
+        "4 of the 4 nodules in cases with marks would be hit if x and y were mirrored (are they "
+        "RAS? LPS is required). As given, 0 are hit.",
     )
 
 
@@ -75,7 +75,7 @@ def test_voxel_errors_need_a_geometry() -> None:
 def test_where_nothing_explains_it_no_slip_is_named() -> None:
     shifted = cases(lambda at: at + np.array([31, 17, 23]), **GRID)
     assert sentences(coordinate_notices(cohort(*shifted))) == (
-        "Only 0 of the 4 nodules in cases with marks are hit, and no usual slip of coordinates "
+        "Only 0 of the 4 nodules in cases with marks are hit, and no common coordinate error "
         "explains it.",
     )
 

@@ -72,14 +72,15 @@ def test_a_declared_threshold_or_its_replacement_has_a_notice() -> None:
         return sentences(evaluated(0.4, **fields).algorithms[0].notices)[0]
 
     assert threshold_text().startswith(
-        "Recall, precision, F, false positives per case and misses are read at"
+        "Recall, precision, F, false positives per case and misses are measured at"
     )
     assert "at the threshold 0.4 that the algorithm declares" in threshold_text()
     assert threshold_text(score_threshold=0.15) == (
-        "The protocol's threshold 0.15 takes the place of 0.4, which the algorithm declares."
+        "The protocol's threshold 0.15 replaces 0.4, which the algorithm declares."
     )
     assert threshold_text(operating_point=1.0) == (
-        "The threshold 0.4 that the algorithm declares is not used: the protocol reads at 1 false "
+        "The threshold 0.4 that the algorithm declares is not used, because the protocol measures "
+        "at 1 false "
         "positives per case."
     )
     assert metrics(evaluated(0.4, score_threshold=0.15)) == metrics(

@@ -96,8 +96,8 @@ def test_where_the_protocol_allows_it_they_are_dropped_and_counted() -> None:
     listed, notices = keep_listed(reference(case("a")), marks, protocol(unlisted_cases="drop"))
     assert listed.marks.height == 1
     assert sentences(notices) == (
-        "2 mark(s) of 1 case(s) that are not in the list were dropped: 'zzz'.",
-        "1 repeated header row(s) were dropped.",
+        "2 marks of 1 case not in the list were dropped: 'zzz'.",
+        "1 repeated header row was dropped.",
     )
 
 
@@ -166,7 +166,7 @@ def test_strata_of_nodules_by_hand() -> None:
     assert strata["type"]["pleural"].is_too_few
     assert (
         in_english(strata["type"]["calcified"].miss_rate.reason)
-        == "nothing to count in this stratum"
+        == "nothing to count in this subgroup"
     )
     assert [stratum.nodules for stratum in strata["size"].values()] == [0, 1, 0, 1]
 

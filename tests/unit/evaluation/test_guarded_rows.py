@@ -115,7 +115,7 @@ def test_on_eight_cases_a_rate_has_no_interval() -> None:
     assert isinstance(estimate, Estimate)
     assert (estimate.value, estimate.low, estimate.high) == (0.5, None, None)
     assert in_english(estimate.reason) == (
-        "no interval: 8 patients are too few for a rate without upper limit (10 needed)"
+        "no interval: 8 patients are too few for a rate without an upper limit (10 needed)"
     )
 
 
@@ -138,11 +138,11 @@ def test_few_patients_have_a_notice() -> None:
     estimate = estimate_all(c3(), chosen()).metrics["recall"]
     assert isinstance(estimate, Estimate)
     assert in_english(estimate.reason) == (
-        "few patients (5): the interval rests mainly on the one unseen patient assumed"
+        "few patients (5): the interval depends mainly on the assumed pseudo-patient"
     )
     assert in_english(estimate.method) == (
-        "guarded Bayesian bootstrap over patients, 10000 replicates (one unseen patient with all "
-        "nodules missed / found, prior ICC 0.5)"
+        "guarded Bayesian bootstrap over patients, 10000 replicates (one pseudo-patient with all "
+        "nodules missed or found, prior ICC 0.5)"
     )
 
 
@@ -228,9 +228,9 @@ def test_metrics_without_a_worst_case_need_twenty_patients_that_differ() -> None
     few, alike, enough = found(19, float), found(30, lambda _: 7.0), found(20, float)
     assert (few.low, in_english(few.reason)) == (
         None,
-        "no interval: 19 patients bear on it, 20 are needed",
+        "no interval: 19 patients contribute to it, 20 are needed",
     )
-    assert (alike.low, in_english(alike.reason)) == (None, "no interval: no variation was seen")
+    assert (alike.low, in_english(alike.reason)) == (None, "no interval: the values do not vary")
     assert enough.low is not None
     assert enough.low < 9.5 < enough.high  # type: ignore[operator]
     assert enough.reason is None
@@ -266,4 +266,4 @@ def test_marks_without_scores_are_guarded_too() -> None:
 def test_a_metric_that_no_patient_changes_shows_no_variation() -> None:
     same = GuardedRows(np.ones(50), np.ones(50), units=0, guard="none")
     interval = guarded_metric_interval(1.0, same, IntervalChoice())
-    assert in_english(interval.reason) == "no interval: no variation was seen"
+    assert in_english(interval.reason) == "no interval: the values do not vary"

@@ -216,7 +216,7 @@ def test_nothing_of_them_reaches_the_developer(
     lab = (folder / "report.html").read_text(encoding="utf-8")
     assert len([secret for secret in secrets if secret in lab]) > 20
     assert not [secret for secret in secrets if secret in text]
-    assert "Found from" not in text
+    assert "Lowest score that finds it" not in text
     assert "Nearest mark" not in text
 
 

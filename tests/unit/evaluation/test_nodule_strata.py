@@ -85,7 +85,8 @@ def test_missing_columns_have_a_notice_and_misspelt_ones_are_errors() -> None:
     asked = PROTOCOL.model_copy(update={"strata": ("size", "vendor", "is_near_vessel")})
     evaluation = evaluate(scene.reference, [scene.submission], asked).algorithms[0].rules["luna16"]
     assert sentences(evaluation.notices) == (
-        "The test set does not say vendor, is near vessel: results are not divided by it.",
+        "The test set does not state vendor, is near vessel, so there are no results for these "
+        "subgroups.",
     )
     assert list(evaluation.strata) == ["size"]
     wrong = PROTOCOL.model_copy(update={"strata": ("vendr",)})

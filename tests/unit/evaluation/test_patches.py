@@ -170,7 +170,11 @@ def test_report_has_the_gallery_with_what_is_known_of_each(folder, tmp_path: Pat
         write_metaimage(lung((48.0, 48.0, 45.0)), images / f"{name}.mhd")
     write_report(folder, ReportChoice(images=tmp_path / "archive"), tmp_path / "lab")
     page = (tmp_path / "lab" / "report.html").read_text(encoding="utf-8")
-    for shown in ("Alpha: nodules missed", "At 30.0, 30.0, 45.0 mm", "Found from: never"):
+    for shown in (
+        "Alpha: nodules missed",
+        "At 30.0, 30.0, 45.0 mm",
+        "Lowest score that finds it: not found",
+    ):
         assert shown in page
     assert page.count("data:image/png;base64") == 3 * 5
     assert "Score 0.7" in page

@@ -46,7 +46,7 @@ def test_a_secondary_family_is_adjusted_within_itself_behind_its_gate() -> None:
     )
     assert [outcome.met for outcome in late] == [True, False, False]
     assert in_english(late[1].reason) == (
-        "met when tested separately (P 0.015), but not with the adjustment for its family "
+        "met when tested separately (P 0.015), but not after the adjustment for its family "
         "(adjusted P 0.03, allowed 0.025)"
     )
 
@@ -136,7 +136,7 @@ def test_a_plan_with_families_has_adjusted_outcomes() -> None:
     block = verdict(document, translator("en"))
     assert block.sentences[0] == "1 of 1 acceptance criteria are met."
     assert block.sentences[1].startswith(
-        "The verdict rests on the primary criteria. Of 3 further ones 2 may be claimed"
+        "The verdict depends on the primary criteria. Of 3 further criteria, 2 may be claimed"
     )
     assert "次要" in str(verdict(document, translator("zh")).table)
 

@@ -102,7 +102,7 @@ def test_an_undefined_metric_is_neither_met_nor_failed_and_says_why() -> None:
         (criterion("recall", stratum="colour=red"), "the evaluation has no such metric"),
         (
             criterion("miss_rate", "<=", 1.0, stratum="type=calcified"),
-            "nothing to count in this stratum",
+            "nothing to count in this subgroup",
         ),
         (
             Criterion(metric="recall", rule="center_hit", comparison=">=", limit=0),
@@ -218,8 +218,7 @@ def test_three_nodules_in_four_scans_pass_no_strict_plan(chosen) -> None:
     assert [criterion.met for criterion in outcome.criteria] == [None] * 4
     unit = chosen.interval.unit
     assert [in_english(criterion.reason) for criterion in outcome.criteria[:3]] == [
-        f"not assessable: cannot be met with 3 {unit}s even by a perfect result; at least 72 are "
-        "needed"
+        f"not assessable: even a perfect result on 3 {unit}s cannot meet it; at least 72 are needed"
     ] * 3
     assert in_english(outcome.criteria[3].reason).startswith("no interval: 4")
 

@@ -387,6 +387,6 @@ def test_a_candidate_list_is_read_again(tmp_path: Path) -> None:
     again = Originals(reference, (first,), candidates=listed)
     assert lines(verify_folder(out, originals=again)) == []
     assert lines(verify_folder(out, originals=Originals(reference, (first,)))) == [
-        'evaluation.json algorithms[0].notices[0]: written "The marks score 1 of the 2 candidates '
-        'in candidates.csv.", recomputed nothing'
+        'evaluation.json algorithms[0].notices[0]: written "The marks give a score to 1 of the 2 '
+        'candidates in candidates.csv.", recomputed nothing'
     ]

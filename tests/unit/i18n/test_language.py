@@ -62,7 +62,7 @@ def names(language: str, context: str) -> dict[str, str]:
 
 
 def fields(text: str) -> set[str]:
-    return set(re.findall(r"\{(\w+)\}", text))
+    return set(re.findall(r"\{(\w+)(?::[^{}]*)?\}", text))
 
 
 def keys_in_source() -> tuple[set[str], set[str]]:

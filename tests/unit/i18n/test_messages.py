@@ -15,7 +15,10 @@ from builders.failures import failures
 from nodulebench.core.notices import AS_STATED, Notice, read_notice
 from nodulebench.i18n.translator import (
     LANGUAGES,
+    NAMES,
     NOTICES,
+    PAGES,
+    PORTAL,
     catalogue,
     fields,
     in_english,
@@ -167,6 +170,29 @@ def test_lists_hold_counts_shares_and_notices() -> None:
     assert in_english(asked) == "at least 2 cases with vendor GE or Canon and age from 0 to 75"
 
 
+def test_the_form_of_a_text_follows_its_count_or_the_number_it_names_first() -> None:
+    english, chinese = translator("en"), translator("zh")
+    forms = [english("page.algorithms", count=count) for count in (0, 1, 2)]
+    assert forms == ["0 algorithms", "1 algorithm", "2 algorithms"]
+    assert [chinese("page.algorithms", count=count) for count in (1, 2)] == ["1 个算法", "2 个算法"]
+    dropped = [Notice("marks_dropped", {"marks": marks, "cases": 1}) for marks in (1, 2)]
+    assert [in_english(notice) for notice in dropped] == [
+        "1 mark of 1 case that is not in the list was dropped.",
+        "2 marks of 1 case not in the list were dropped.",
+    ]
+    undisclosed = Notice("few_patients", {"unit": "patient"})
+    assert in_english(undisclosed).startswith("few patients (–):")
+
+
+def test_no_form_of_a_text_has_another_value_or_a_plural_in_brackets() -> None:
+    for domain in (*NOTICES, *PAGES, NAMES, PORTAL):
+        texts = catalogue("en", domain)
+        for key in texts:
+            one = texts.form(key, dict.fromkeys(("count", *fields(texts[key])), 1))
+            assert fields(one) <= fields(texts[key])
+            assert "(s)" not in one
+
+
 def test_several_notices_are_one_statement() -> None:
     notices = (Notice("rows_found", {"count": 2}), "a sentence of others")
     assert translator("en").messages(notices) == "2; a sentence of others"
@@ -183,7 +209,7 @@ def test_missing_values_leave_no_trace() -> None:
     assert in_english(Notice("boxes_linked_by_place", values)).startswith(
         "The file has no nodule_id"
     )
-    assert in_english(Notice("marks_dropped", {"marks": 1, "cases": 1})).endswith("were dropped.")
+    assert in_english(Notice("marks_dropped", {"marks": 1, "cases": 1})).endswith("was dropped.")
 
 
 def test_a_nested_reason_has_the_same_language() -> None:
@@ -216,8 +242,8 @@ def test_a_value_that_cannot_be_a_notice_is_refused(value: object) -> None:
     [
         (
             Notice("guarded_bootstrap", {"unit": "patient", "replicates": 2000, "icc": 0.5}),
-            "guarded Bayesian bootstrap over patients, 2000 replicates (one unseen patient with "
-            "all nodules missed / found, prior ICC 0.5)",
+            "guarded Bayesian bootstrap over patients, 2000 replicates (one pseudo-patient with "
+            "all nodules missed or found, prior ICC 0.5)",
         ),
         (
             Notice("percentile_bootstrap", {"unit": "patient", "replicates": 2000}),

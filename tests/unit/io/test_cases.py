@@ -32,7 +32,7 @@ def test_what_was_not_known_is_taken_over_and_others_are_passed_over() -> None:
         ("a", "p", 0.7, 1),
     ]
     assert sentences(notices) == (
-        "1 of the 3 cases in the table of cases are not in the test set and were passed over.",
+        "1 of the 3 cases in the table of cases is not in the test set and was skipped.",
     )
 
 
@@ -69,7 +69,7 @@ def test_scans_are_described_as_their_images_say_and_it_is_reported() -> None:
         ("a", None, "toshiba", "FC51", 40, "n"),
     ]
     assert sentences(notices) == (
-        "vendor: in some cases the reference and the headers of the images disagreed; the set uses "
+        "vendor: in some cases the reference and the image headers disagree. The test set uses "
         "the values of the headers.",
     )
     assert described_by(cases, given)[1] == ()

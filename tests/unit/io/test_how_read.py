@@ -9,20 +9,20 @@ from nodulebench import read_reference, read_submission
 from nodulebench.io.table_files import read_cases
 
 PLAIN = "seriesuid,coordX,coordY,coordZ,probability\na,1.5,-2.25,3,0.5\nb,4,5,6,0.25\n"
-RESPELT = "mine.csv: columns were taken for those of nearly the same name: "
+RESPELT = "mine.csv: columns with slightly different names were recognised: "
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (PLAIN.replace(",", ";"), ("mine.csv has ';' between columns: read so.",)),
-        (PLAIN.replace(",", "\t"), ("mine.csv has tabs between columns: read so.",)),
+        (PLAIN.replace(",", ";"), ("mine.csv was read with ';' between columns.",)),
+        (PLAIN.replace(",", "\t"), ("mine.csv was read with tabs between columns.",)),
         (
             PLAIN.replace(",", ";").replace(".", ","),
-            ("mine.csv has ';' between columns and a decimal comma: read so.",),
+            ("mine.csv was read with ';' between columns and a decimal comma.",),
         ),
         ("\ufeff" + PLAIN, ()),
-        ("\ufeff" + PLAIN.replace(",", ";"), ("mine.csv has ';' between columns: read so.",)),
+        ("\ufeff" + PLAIN.replace(",", ";"), ("mine.csv was read with ';' between columns.",)),
         (PLAIN.replace("\n", "\r\n"), ()),
         (PLAIN.replace("seriesuid", "SeriesUID"), (f"{RESPELT}SeriesUID=seriesuid.",)),
         (
@@ -31,7 +31,7 @@ RESPELT = "mine.csv: columns were taken for those of nearly the same name: "
         ),
         (
             PLAIN.replace("ty\n", "ty,colour\n").replace("5\n", "5,red\n"),
-            ("mine.csv: columns were not read, because nothing is known of them: colour.",),
+            ("mine.csv: unknown columns were not read: colour.",),
         ),
     ],
 )

@@ -107,7 +107,7 @@ def test_without_an_origin_positions_start_at_the_first_voxel() -> None:
     )
     assert readings.findings.select("x_mm", "y_mm", "z_mm").row(0) == (1.5, 3.5, -20.0)
     assert sentences(readings.notices) == (
-        "1 case(s) have no origin: positions in them are measured from the first voxel.",
+        "1 case has no origin: positions in it are measured from the first voxel.",
     )
 
 
@@ -144,7 +144,7 @@ def test_points_and_slices_beyond_the_image_are_kept_and_reported_of() -> None:
     readings = pixel_readings("set", [reading(marks)], cases())
     assert readings.findings.height == 3
     assert sentences(readings.notices) == (
-        "2 finding(s) are outside their image and were included: s.xml.",
+        "2 findings are outside their images and were included: s.xml.",
     )
 
 

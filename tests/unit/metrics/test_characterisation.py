@@ -69,7 +69,7 @@ def test_density_accuracy_of_found_nodules_has_its_own_denominator() -> None:
 def test_an_algorithm_that_tells_no_density_has_no_accuracy() -> None:
     silent = cohort(case("a", nodule(density="solid"), mark(0.5)))
     for name in ("density_accuracy", "density_accuracy_of_found"):
-        with undefined(match="no mark says a density"):
+        with undefined(match="no mark states a density"):
             value(name, silent)
 
 
@@ -84,7 +84,7 @@ def test_a_density_stated_only_for_false_positives_is_an_accuracy_of_zero() -> N
 
 def test_a_reference_without_densities_has_no_accuracy() -> None:
     unknown = cohort(case("a", nodule(), mark(0.5, density="solid")))
-    with undefined(match="the reference knows the density of no nodule"):
+    with undefined(match="the reference states a density for no nodule"):
         value("density_accuracy", unknown)
 
 

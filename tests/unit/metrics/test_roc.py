@@ -101,8 +101,11 @@ def test_nodules_without_truth_or_probability_are_left_out_and_counted() -> None
 @pytest.mark.parametrize(
     ("cases", "reason"),
     [
-        (rated_cohort((None, 0.5)), "the reference calls no nodule benign (0) or malignant (1)"),
-        (rated_cohort((1.0, None)), "no mark says a probability of malignancy"),
+        (
+            rated_cohort((None, 0.5)),
+            "the reference labels no nodule as benign (0) or malignant (1)",
+        ),
+        (rated_cohort((1.0, None)), "no mark states a probability of malignancy"),
         (
             cohort(
                 case("a", nodule(malignancy=1.0)),
@@ -125,8 +128,12 @@ def test_the_reason_says_what_is_missing(cases: LabelledCohort, reason: str) -> 
     [
         ("malignancy_sensitivity", (0.0, 0.9), "no malignant nodule was rated"),
         ("malignancy_specificity", (1.0, 0.9), "no benign nodule was rated"),
-        ("malignancy_precision", (1.0, 0.1), "no nodule was called malignant"),
-        ("malignancy_f_beta", (0.0, 0.1), "no nodule is malignant and none was called so"),
+        ("malignancy_precision", (1.0, 0.1), "no nodule was classified as malignant"),
+        (
+            "malignancy_f_beta",
+            (0.0, 0.1),
+            "no nodule is malignant and none was classified as malignant",
+        ),
     ],
 )
 def test_a_share_of_nothing_is_undefined(name: str, pair: tuple[float, float], reason: str) -> None:

@@ -61,7 +61,7 @@ def test_weighted_times_are_those_of_repeated_cases(weights: list[int]) -> None:
 
 @pytest.mark.parametrize("name", ["median_seconds_per_case", "mean_seconds_per_case"])
 def test_without_times_there_is_none(name: str) -> None:
-    with undefined(match="no run ended well with a time"):
+    with undefined(match="no run succeeded and has a time"):
         value(name, timed(run(5.0, "failed"), run(None)))
     with undefined(match="the submission has no table of runs"):
         value(name, cohort(case("a", nodule())))

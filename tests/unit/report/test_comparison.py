@@ -123,8 +123,8 @@ def test_many_algorithms_are_summarised_by_clear_differences() -> None:
         ]
     )
     assert difference_sentences(group_document(), many, TRANSLATE) == [
-        "Of 4 algorithms, those with a higher CPM than One under center hit are: A; those with a "
-        "lower one: B (adjusted P ≤ 5\N{NO-BREAK SPACE}%)."
+        "Of 4 algorithms, these have a higher CPM than One under center hit: A. These have a lower "
+        "one: B (adjusted P ≤ 5\N{NO-BREAK SPACE}%)."
     ]
 
 
@@ -186,7 +186,7 @@ def test_leading_metric_without_cpm_is_recall() -> None:
 def test_rule_effects_have_published_and_paired_tests() -> None:
     shown = tables(rule_effect_blocks(document(rule_effects=rule_effects()), TRANSLATE))
     percent = "\N{NO-BREAK SPACE}%"
-    assert texts(shown["What the rule does to all algorithms"]) == [
+    assert texts(shown["Effect of the rule on all algorithms"]) == [
         ["Recall", f"54.7 ± 8.7{percent}", f"40.4 ± 12.3{percent}", "0.0033", "0.0021", "–"]
     ]
     assert texts(shown["Pairs of rules"]) == [
@@ -209,7 +209,7 @@ def test_box_plots_have_no_marks_before_a_comparison() -> None:
 def test_report_has_the_comparison_before_the_curves() -> None:
     html = render_html(document(rule_effects=rule_effects()), curves_of(evaluation()))
     assert html.index('id="compared"') < html.index('id="curves"') < html.index('id="details"')
-    assert "Whether this is more than chance was not tested" not in html
+    assert "Whether this difference is larger than chance was not tested" not in html
 
 
 def test_numbers_of_tests_are_written_as_the_field_does() -> None:

@@ -40,7 +40,7 @@ def test_one_algorithm_has_one_froc_chart_with_its_rules() -> None:
     (chart,) = froc_charts(*drawn(evaluation(ALPHA)), TRANSLATE)
     assert chart.title == "FROC: Alpha"
     assert names(chart) == ["center hit", "area overlap"]
-    assert chart.remarks[-1] == "Without such a curve: center distance."
+    assert chart.remarks[-1] == "No such curve: center distance."
 
 
 def test_several_algorithms_have_a_froc_chart_for_every_rule() -> None:

@@ -97,7 +97,7 @@ def test_heat_map_counts_algorithms_and_names_ties() -> None:
     assert chart is not None
     assert ">&lt;4 mm *<" in chart.svg
     assert ">–<" in chart.svg  # without a calcified nodule below 4 mm
-    assert "of 3, whose highest miss rate" in chart.remarks[0]
+    assert "of 3, for which the type has the highest miss rate" in chart.remarks[0]
     assert chart.remarks[1] == "* <4 mm: the highest rate is shared by two types for Three."
 
 

@@ -126,7 +126,7 @@ def test_notices_are_below_the_answer_closed_and_shared_ones_once() -> None:
     assert html.index('<p class="lead">By CPM the highest of 2 algorithms is Alpha') < start
     notices = html[start : html.index('id="curves"')]
     assert "<b>reference:</b> case-007 has two series; the first was taken." in notices
-    assert "<b>all algorithms:</b> 3 repeated header row(s) were dropped." in notices
+    assert "<b>all algorithms:</b> 3 repeated header rows were dropped." in notices
     assert (
         "<b>all algorithms, center distance:</b> This rule could not be applied: center_distance "
         "needs boxes per slice; the submission is a list of points." in notices
@@ -135,7 +135,7 @@ def test_notices_are_below_the_answer_closed_and_shared_ones_once() -> None:
 
 def test_remarks_are_with_the_methods_not_before_the_numbers() -> None:
     html = page(evaluation(ALPHA, algorithm_result("Beta", (84, 70))))
-    remark = "The region of a nodule was its contour on 90 slice(s) and its box on 4."
+    remark = "The region of a nodule was its contour on 90 slices and its box on 4."
     assert html.count(remark) == 1
     assert html.index(remark) > html.index('id="methods"')
     assert "all algorithms, center hit" in html[: html.index(remark)].rsplit("<tr", 1)[1]
@@ -143,7 +143,7 @@ def test_remarks_are_with_the_methods_not_before_the_numbers() -> None:
 
 def test_undefined_is_a_dash_with_its_reason_never_a_zero() -> None:
     html = page(evaluation(ALPHA))
-    reason = "the reference knows the density of no nodule"
+    reason = "the reference states a density for no nodule"
     assert f'<td class="number" title="{reason}">–<sup>a</sup></td>' in html
     assert f"<sup>a</sup> {reason}" in html
 
@@ -177,7 +177,8 @@ def test_methods_state_all_that_changes_a_number() -> None:
     for stated in (
         "A test under three rules",
         "center hit",
-        "guarded Bayesian bootstrap (one unseen patient at worst and at best) over patients, 2,000 "
+        "guarded Bayesian bootstrap (with one added pseudo-patient, at worst and at best) over "
+        "patients, 2,000 "
         "replicates; further: Wilson",
         "nodules of every type",
         "nodules of 4 mm or more, tolerance 0 mm for size error, reading &#39;table&#39;",
@@ -197,8 +198,8 @@ def test_methods_state_all_that_changes_a_number() -> None:
     [
         (
             {"scope": {"types": ("solid",), "uses_declaration": True}},
-            "nodules of type solid, narrowed to the types each algorithm is declared for; "
-            "others are ignore regions",
+            "nodules of type solid, limited to the types that each algorithm is declared for; "
+            "other findings are ignored",
         ),
         ({"mark_cap": 100, "ties": "drop"}, "the best 100 of each case; marks tied across"),
         ({"interval": {"bootstraps": 0}}, "none (no bootstrap replicates)"),
@@ -208,7 +209,7 @@ def test_methods_state_all_that_changes_a_number() -> None:
             {"size_limit": {"minimum_mm": 3.5, "tolerance_mm": float("inf")}},
             "nodules of 3.5 mm or more, tolerance ∞ mm",
         ),
-        ({"size_limit": None}, "Smallest stratum with a rate"),
+        ({"size_limit": None}, "Smallest subgroup with a rate"),
         (
             {"rules": [{"name": "area_overlap", "parameters": {"threshold": 0.3}}]},
             "threshold = 0.3",

@@ -189,7 +189,7 @@ def test_differences_from_the_baseline_rule_come_first_and_undefined_ones_say_wh
     rows = texts(table)
     assert rows[0][0] == "area overlap → center distance"
     assert rows[0][4] == "–^a"
-    assert table.notes == [("a", "no nodule is hit under the rule that the comparison starts from")]
+    assert table.notes == [("a", "no nodule is hit under the first rule of the comparison")]
 
 
 def test_one_rule_has_no_difference() -> None:
@@ -245,8 +245,8 @@ def test_stratum_with_too_few_nodules_has_no_rate() -> None:
     assert rows["calcified"] == ["4", "1", "too few^a", "1", "too few^a"]
     assert rows["pleural"] == ["0", "0", "–^b", "0", "–^b"]
     assert table.notes == [
-        ("a", "fewer than 10 nodules, the least for which the protocol gives a rate"),
-        ("b", "nothing to count in this stratum"),
+        ("a", "fewer than 10 nodules, the minimum for a rate in this protocol"),
+        ("b", "nothing to count in this subgroup"),
     ]
     assert list(table.groups) == [("", 2), ("center hit", 2), ("area overlap", 2)]
 
@@ -290,7 +290,7 @@ def test_all_metrics_show_further_intervals_and_the_mean_of_replicates() -> None
         "Wilson 0.700–0.790; bootstrap mean 0.750",
     ]
     assert rows["Density accuracy"][2] == "–^a"
-    assert table.notes == [("a", "the reference knows the density of no nodule")]
+    assert table.notes == [("a", "the reference states a density for no nodule")]
 
 
 def test_algorithm_without_any_result_has_no_metrics_table() -> None:

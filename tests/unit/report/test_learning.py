@@ -8,7 +8,7 @@ def test_one_training_is_named_at_the_end_of_its_line() -> None:
     drawn = learning_chart("twoscale", {None: POINTS}, {}, translator("en"))
 
     assert drawn.startswith("<svg xmlns")
-    assert 'aria-label="how the loss of twoscale fell while it was trained"' in drawn
+    assert 'aria-label="training loss of twoscale"' in drawn
     assert ">all folds<" in drawn
     assert ">30<" in drawn
 
@@ -17,9 +17,9 @@ def test_the_area_of_deciding_folds_is_drawn_next_to_the_loss() -> None:
     areas = [(10, 0.71), (20, 0.93), (30, 0.9)]
     drawn = learning_chart("znet", {0: POINTS, 1: POINTS}, {0: areas, 1: []}, translator("en"))
 
-    assert drawn.count(">area under the ROC curve, folds that decide<") == 1
+    assert drawn.count(">area under the ROC curve, folds for early stopping<") == 1
     assert drawn.count('<path class="curve') == 3
-    assert 'aria-label="how the loss of znet fell while it was trained, and the area' in drawn
+    assert 'aria-label="training loss of znet, and the area' in drawn
     assert 'viewBox="0 0 1424 492"' in drawn
     # the best check, in the middle of the steps, is marked
     assert 'data-at="320.00 93.33"' in drawn

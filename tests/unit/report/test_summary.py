@@ -45,8 +45,7 @@ def test_without_scores_the_summary_is_recall_under_the_baseline_rule() -> None:
 def test_algorithms_that_were_not_compared_are_named_as_such() -> None:
     assert summary(ALPHA, BETA) == (
         "By CPM the highest of 2 algorithms is Alpha with 0.675 (0.645–0.705) and the lowest Beta "
-        "with 0.630 (0.600–0.660). Whether this is more than chance was not tested (nodulebench "
-        "compare)."
+        "with 0.630 (0.600–0.660). Whether this difference is larger than chance was not tested."
     )
 
 

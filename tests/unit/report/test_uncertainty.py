@@ -73,12 +73,12 @@ def test_numbers_are_traced_to_their_inputs() -> None:
     assert shown["made from the marks of Alpha"] == ["sha256:" + "ab" * 32]
     assert shown["and the findings of the reference standard"] == ["sha256:01"]
     assert shown["computed by"] == ["NoduleBench 0.1.0"]
-    assert "as the test plan fixed before" not in shown
+    assert "as the test plan specified in advance" not in shown
 
 
 def test_plan_is_part_of_the_trace() -> None:
     shown = document(digests=content()["digests"] | {"plan": "sha256:03"})
-    assert rows(traceability_table(shown, TRANSLATE))["as the test plan fixed before"] == [
+    assert rows(traceability_table(shown, TRANSLATE))["as the test plan specified in advance"] == [
         "sha256:03"
     ]
 

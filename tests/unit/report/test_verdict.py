@@ -81,7 +81,7 @@ def test_other_test_than_planned_says_so_and_has_no_verdict() -> None:
     assert block is not None
     assert block.answer == "Undecided"
     assert block.sentences[2:] == (
-        "This is not the test that was planned, so the plan gives no verdict on it.",
+        "This is not the planned test, so the plan gives no verdict on it.",
         "The protocol is not the planned one: planned a, tested b.",
     )
 

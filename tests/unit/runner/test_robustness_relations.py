@@ -106,7 +106,7 @@ def test_sensitivity_may_rise_by_chance_only():
     assert never_rising(names, (5, 4, 5), 8, 1).is_passed
     assert never_rising(names, (5, 4, 6), 8, 1).is_passed is False
     assert in_english(never_rising(names, (5, 4, 5), 8, 1).measured) == (
-        "found of 8: as it is: 5, dose 1/2: 4, dose 1/4: 5"
+        "found of 8: unchanged: 5, dose 1/2: 4, dose 1/4: 5"
     )
     assert never_rising(names, (0, 0, 0), 8, 1).is_passed is None
 
@@ -154,7 +154,7 @@ def test_what_was_measured_next_to_nodules_is_within_what_was_measured_of_them()
     limits = {"large_mm": 10.0, "tolerance_mm": 2.0, "margin_mm": 10.0, "least": 0.9}
     measured = found_and_nothing_else([NODULE, SMALL], away, away, **limits).measured
     assert in_english(measured) == (
-        "0 of 1 large found (0 of 2 in all); elsewhere 1 of 1 and 1 marks agree (1.00), "
+        "0 of 1 large nodules found (0 of 2 in all); elsewhere 1 of 1 and 1 marks agree (1.00), "
         "at least 0.9"
     )
     assert read_notice(json.loads(json.dumps(measured.to_json()))) == measured

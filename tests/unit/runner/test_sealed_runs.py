@@ -152,7 +152,7 @@ def test_words_of_the_algorithm_stay_behind(lab: SealedLab, tmp_path: Path) -> N
     program = 'echo PIXELS; echo PIXELS >&2\necho "PIXELS,x" > "$2/PIXELS.csv"'
     summary = run(lab, algorithm(tmp_path / "mine", program))
     assert summary.states == {"output_invalid": 4}
-    assert {why for _, _, why in summary.problems} == {"what it wrote cannot be read as marks"}
+    assert {why for _, _, why in summary.problems} == {"its output cannot be read as marks"}
     out = tmp_path / "out"
     assert not (out / "logs").exists()
     assert not [path for path in out.rglob("*") if b"PIXELS" in path.read_bytes()]

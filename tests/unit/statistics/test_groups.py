@@ -56,7 +56,8 @@ def test_an_undefined_test_is_none_with_its_reason_and_leaves_the_others() -> No
     assert sentences(effect.reasons) == (
         "center_hit against center_distance: "
         "the differences do not vary between units, so the test is undefined",
-        "center_hit against center_distance: the pairs never differ, so the rank test is undefined",
+        "center_hit against center_distance: the pairs do not differ, so the rank test is "
+        "undefined",
     )
 
 

@@ -116,13 +116,12 @@ def test_one_patient_has_a_difference_but_no_interval() -> None:
     assert comparison.difference.value == pytest.approx(2 / 3)
     assert comparison.difference.low is None
     assert (
-        in_english(comparison.difference.reason)
-        == "a single patient has no variance between patients"
+        in_english(comparison.difference.reason) == "one patient gives no variance between patients"
     )
 
 
 def test_algorithms_that_find_the_same_cannot_be_distinguished() -> None:
-    with undefined(match="no nodule tells the algorithms apart"):
+    with undefined(match="no nodule was found by exactly one of the algorithms"):
         compare_detection(hits("bn", "b"))
 
 

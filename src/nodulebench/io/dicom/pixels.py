@@ -82,7 +82,7 @@ def _plain(header: SliceHeader) -> StoredArray:
             content = file.read(pixels.frame_bytes)
     except OSError as error:
         notice = Notice("pixels_gone", {"error": str(error.strerror)})
-        what = f"cannot be read any more ({error.strerror})."
+        what = f"can no longer be read ({error.strerror})."
         raise PixelsError(header, notice, what) from error
     if len(content) < pixels.frame_bytes:
         notice = Notice("pixels_cut_off")

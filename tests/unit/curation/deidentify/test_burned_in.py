@@ -114,7 +114,7 @@ def test_the_header_can_say_so() -> None:
     data.ImageType = ["DERIVED", "PRIMARY", "SCREEN SAVE"]
     assert message_of(data) == "it is not an original image (DERIVED PRIMARY)"
     data.ImageType, data.SeriesDescription = ["ORIGINAL", "PRIMARY"], "Dose Report"
-    assert message_of(data) == "it is a screen of the scanner (dose page)"
+    assert message_of(data) == "it is a screenshot of the scanner (dose page)"
 
 
 def test_frames_of_enhanced_ct_can_say_so_and_have_their_own_scale() -> None:

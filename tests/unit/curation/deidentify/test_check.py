@@ -186,7 +186,10 @@ def test_the_table_has_the_actions_of_the_standard() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda d: setattr(d, "BurnedInAnnotation", "YES"), "its header says that text is burned"),
+        (
+            lambda d: setattr(d, "BurnedInAnnotation", "YES"),
+            "its header states that text is burned",
+        ),
         (
             lambda d: setattr(d, "ImageType", ["DERIVED", "SECONDARY"]),
             "it is not an original image",
@@ -257,25 +260,25 @@ LEFT: list[tuple[str, object, str]] = [
     (
         "institution",
         lambda d: setattr(d, "InstitutionName", "X"),
-        "(0008,0080) InstitutionName is removed or emptied by the profile",
+        "(0008,0080) InstitutionName must be removed or emptied under the profile",
     ),
     (
         "comment",
         lambda d: setattr(d, "ImageComments", "X"),
-        "(0020,4000) ImageComments is removed or emptied by the profile",
+        "(0020,4000) ImageComments must be removed or emptied under the profile",
     ),
-    ("uid", lambda d: setattr(d, "FrameOfReferenceUID", "1.2.3"), "is a UID of its maker"),
+    ("uid", lambda d: setattr(d, "FrameOfReferenceUID", "1.2.3"), "is a UID of the manufacturer"),
     (
         "descriptor",
         lambda d: setattr(d, "SeriesDescription", "CHEST SMITH"),
-        "(0008,103E) SeriesDescription holds words that are not known to be harmless",
+        "(0008,103E) SeriesDescription contains words that are not known to be harmless",
     ),
     ("age", lambda d: setattr(d, "PatientAge", "095Y"), "PatientAge is above 90 years"),
     ("flag", lambda d: delattr(d, "PatientIdentityRemoved"), "PatientIdentityRemoved is not YES"),
     (
         "bytes",
         lambda d: d.add_new(0x00420011, "OB", b"%PDF"),
-        "EncapsulatedDocument holds bytes of unknown meaning",
+        "EncapsulatedDocument contains bytes of unknown meaning",
     ),
     (
         "text",
@@ -291,13 +294,13 @@ LEFT: list[tuple[str, object, str]] = [
     (
         "sequence",
         lambda d: setattr(d, "RequestAttributesSequence", [Dataset.from_json({})]),
-        "RequestAttributesSequence is a sequence that the profile removes",
+        "RequestAttributesSequence is a sequence that the profile requires to be removed",
     ),
     ("preamble", lambda d: setattr(d, "preamble", b"x" * 128), "the preamble of the file is not"),
     (
         "meta",
         lambda d: setattr(d.file_meta, "SourceApplicationEntityTitle", "X"),
-        "file meta information holds SourceApplicationEntityTitle",
+        "file meta information contains SourceApplicationEntityTitle",
     ),
 ]
 

@@ -194,11 +194,11 @@ def test_what_was_clean_for_one_patient_is_checked_for_another(tmp_path: Path) -
     date = str(made.StudyDate)
     made = cleaned(tmp_path)
     assert messages_of(made, identity(words=frozenset({"siemens"})), memory) == [
-        "(0008,0070) Manufacturer holds the word 'siemens'"
+        "(0008,0070) Manufacturer contains the word 'siemens'"
     ]
     assert messages_of(
         cleaned(tmp_path), identity(dates=frozenset({("StudyDate", date)})), memory
-    ) == ["(0008,0020) StudyDate holds the date of the original"]
+    ) == ["(0008,0020) StudyDate contains the date of the original"]
 
 
 def test_a_uid_that_was_clean_is_found_where_it_is_the_original_one(tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ def test_a_uid_that_was_clean_is_found_where_it_is_the_original_one(tmp_path: Pa
     instance = KEYED.uid(f"{ROOT}3.1")
     messages = messages_of(cleaned(tmp_path), identity(uids=frozenset({inner, instance})), memory)
     assert messages == [
-        "(0008,0018) holds a UID of the original",
-        "(0008,1140) holds a UID of the original",
+        "(0008,0018) contains a UID of the original",
+        "(0008,1140) contains a UID of the original",
         "file meta information MediaStorageSOPInstanceUID is the UID of the original",
     ]
 
@@ -220,4 +220,4 @@ def test_a_uid_that_only_begins_like_the_standard_s_is_replaced_and_found(tmp_pa
     made = cleaned(tmp_path)
     made.add_new(0x00200052, "UI", "")
     made[0x00200052]._value = own
-    assert messages_of(made) == ["(0020,0052) FrameOfReferenceUID is a UID of its maker"]
+    assert messages_of(made) == ["(0020,0052) FrameOfReferenceUID is a UID of the manufacturer"]

@@ -205,13 +205,15 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
     names = [Path(outcome.source).name for outcome in made.outcomes]
     assert names == ["0.dcm", "1.dcm", "2.dcm", "letter.txt"]
     assert made.written == 2
-    assert in_english(made.refused[0].refused) == "cannot be read (its reader died (exit -9))"
+    assert in_english(made.refused[0].refused) == (
+        "cannot be read (the process that read it ended with exit code -9)"
+    )
     (incoming.parent / "out" / "1.dcm").write_bytes(b"x")
     leftovers = [
         in_english(leftover.why)
         for leftover in check_folder(incoming.parent / "out", executor=LocalExecutor(2))
     ]
-    assert leftovers == ["cannot be read (its reader died (exit -9))"]
+    assert leftovers == ["cannot be read (the process that read it ended with exit code -9)"]
 
 
 def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:

@@ -243,7 +243,9 @@ def test_algorithms_that_find_the_same_nodules_are_not_tested_on_them() -> None:
     (measured,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
     assert measured.tests == {}
     assert measured.nodules == NodulesFound(1, 0, 0, 1)
-    assert in_english(measured.difference.reason) == "no nodule tells the algorithms apart"
+    assert in_english(measured.difference.reason) == (
+        "no nodule was found by exactly one of the algorithms"
+    )
 
 
 def test_rankings_order_every_metric_that_has_a_better_end() -> None:
@@ -347,7 +349,7 @@ def test_too_few_resamples_for_the_adjustment_have_a_notice() -> None:
     (notice,) = compare_algorithms(cohorts, three_rules(), few).notices
     assert in_english(notice) == (
         "358 resamples are too few to adjust for 9 comparisons: no P value can be below 0.0056, so "
-        "differences may pass as not significant. Use at least 360."
+        "real differences may not be significant. Use at least 360."
     )
     enough = ComparisonChoice("a0", bootstraps=360, permutations=0)
     assert compare_algorithms(cohorts, three_rules(), enough).notices == ()

@@ -101,7 +101,7 @@ def test_bounds_of_a_difference_in_false_positives(monkeypatch: pytest.MonkeyPat
         None,
     )
     assert in_english(measured.comparison.difference.reason) == (
-        "no interval: 15 patients are too few for a rate without upper limit (20 needed)"
+        "no interval: 15 patients are too few for a rate without an upper limit (20 needed)"
     )
     monkeypatch.setattr("nodulebench.evaluation.comparison.replicates.FEWEST_FOR_GOOD_RATE", 10)
     assert bounds(c1(), c1(), "fp_per_case") == pytest.approx((-0.217597, 0.217597), abs=1e-6)
@@ -122,8 +122,7 @@ def test_two_algorithms_that_agree_on_three_nodules_are_not_equivalent() -> None
     assert test is not None
     assert (test.is_equivalent, test.is_non_inferior, test.is_superior) == (False, False, False)
     assert in_english(test.reason) == (
-        "not assessable: cannot be met with 3 patients even by a perfect result; at least 72 are "
-        "needed"
+        "not assessable: even a perfect result on 3 patients cannot meet it; at least 72 are needed"
     )
     assert measured.comparison.p_value == 1.0
 
@@ -197,6 +196,6 @@ def test_metrics_without_a_worst_case_have_no_interval_on_few_patients() -> None
     assert measured.comparison is not None
     assert measured.comparison.difference.low is None
     assert in_english(measured.comparison.difference.reason) == (
-        "no interval: 15 patients bear on it, 20 are needed"
+        "no interval: 15 patients contribute to it, 20 are needed"
     )
     assert np.isfinite(measured.comparison.standard_error)

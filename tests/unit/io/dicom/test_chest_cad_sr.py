@@ -132,13 +132,13 @@ def test_what_a_user_never_sees_is_left_out_and_told(axial: pl.DataFrame, tmp_pa
     assert submission.marks.height == 2
     assert sentences(submission.notices) == (
         "cad.dcm: findings other than nodules were skipped: 1 Non-lesion.",
-        "1 finding(s) that are not for presentation to a user were left out.",
-        "1 finding(s) whose presentation is optional were included.",
+        "1 finding that is not for presentation to a user was left out.",
+        "1 finding whose presentation is optional was included.",
     )
     everything = read_marks(path, axial, includes_hidden=True)
     assert everything.marks["score"].to_list() == pytest.approx([0.85, 0.3, 0.405])
     _, hidden, *_ = sentences(everything.notices)
-    assert hidden.endswith("not for presentation to a user were included.")
+    assert hidden.endswith("not for presentation to a user was included.")
 
 
 def test_hidden_parts_do_not_place_a_finding_that_is_shown(
@@ -163,8 +163,9 @@ def test_without_any_certainty_operating_points_are_scores(
     path = save(cad_report(series_of(axial), *findings, images=(4,)), tmp_path / "cad.dcm")
     submission = read_submission(path, axial)
     assert submission.marks["score"].to_list() == [-1.0, -4.0]
-    assert "No finding has a certainty: scores are CAD operating points, negative." in sentences(
-        submission.notices
+    assert (
+        "No finding has a certainty. The negative CAD operating points are used as scores."
+        in sentences(submission.notices)
     )
 
 
@@ -173,7 +174,9 @@ def test_findings_without_certainty_have_no_score(axial: pl.DataFrame, tmp_path:
     path = save(cad_report(series_of(axial), *findings, images=(4,)), tmp_path / "cad.dcm")
     submission = read_submission(path, axial)
     assert submission.marks["score"].to_list() == [None, None]
-    assert sentences(submission.notices) == ("2 of 2 findings have no certainty, so no score.",)
+    assert sentences(submission.notices) == (
+        "2 of 2 findings have no certainty and therefore no score.",
+    )
 
 
 def test_a_finding_named_twice_is_one_mark(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -216,7 +219,7 @@ def test_runs_tell_what_failed(axial: pl.DataFrame, tmp_path: Path) -> None:
     assert seen == [
         (["ok"], ()),
         (["failed"], ()),
-        (["ok"], ("cad.dcm: not all algorithms of the CAD system succeeded.",)),
+        (["ok"], ("cad.dcm: some algorithms of the CAD system failed.",)),
     ]
 
 

@@ -184,7 +184,7 @@ def test_half_and_more_of_a_fractional_pixel_counts(axial: pl.DataFrame, tmp_pat
     assert highdicom.__version__
     assert sum(len(held) for held in voxels(submission, "mark_id", axial).values()) == 1
     assert sentences(submission.notices) == (
-        "one.dcm is fractional: pixels of one half and more were taken.",
+        "one.dcm is fractional: pixels with a fraction of at least one half were used.",
     )
 
 

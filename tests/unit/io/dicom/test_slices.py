@@ -216,14 +216,14 @@ def test_a_frame_that_is_not_described_makes_the_file_unreadable(file):
         (
             "scan.zip",
             b"PK\x03\x04" + b"x" * 300,
-            "is a zip archive; unpack it to have it read",
+            "is a zip archive; unpack it so that it can be read",
             False,
         ),
         ("empty", b"", "is not DICOM", False),
         ("empty.dcm", b"", "is empty", True),
         ("noise.dcm", b"\x99" * 500, "is not DICOM, though its name says so", True),
         ("a.IMA", b"\x99" * 500, "is not DICOM, though its name says so", True),
-        ("none.dcm", b"\0" * 128 + b"DICM", "names no series (SeriesInstanceUID)", True),
+        ("none.dcm", b"\0" * 128 + b"DICM", "has no series UID (SeriesInstanceUID)", True),
     ],
 )
 def test_other_files_are_reported_by_what_they_are(tmp_path, name, content, what, is_damaged):
@@ -335,7 +335,7 @@ def test_a_file_that_is_gone_or_cut_off_meanwhile_is_reported(file):
         stored_values(header)
     assert refused(header) == "was cut off while it was read"
     file.unlink()
-    assert refused(header) == "cannot be read any more (No such file or directory)"
+    assert refused(header) == "can no longer be read (No such file or directory)"
 
 
 @pytest.mark.parametrize("encoding", ["ISO_IR 192", "ISO_IR 144", "GB18030"])
@@ -381,9 +381,9 @@ def test_a_compressed_file_of_many_frames_is_read_once(file, monkeypatch):
 @pytest.mark.parametrize(
     ("uid", "what"),
     [
-        ("", "names no series (SeriesInstanceUID)"),
-        ("a/../../b", "names its series 'a/../../b', which is not a UID (SeriesInstanceUID)"),
-        ("1.2..3", "names its series '1.2..3', which is not a UID (SeriesInstanceUID)"),
+        ("", "has no series UID (SeriesInstanceUID)"),
+        ("a/../../b", "has the series UID 'a/../../b', which is not a UID (SeriesInstanceUID)"),
+        ("1.2..3", "has the series UID '1.2..3', which is not a UID (SeriesInstanceUID)"),
     ],
 )
 def test_a_series_whose_name_is_not_an_uid_is_not_read(file, uid, what):

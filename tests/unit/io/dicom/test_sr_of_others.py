@@ -423,7 +423,7 @@ def test_without_geometry_there_are_marks_but_no_slices(
     assert submission.marks["case_id"].unique().to_list() == axial["case_id"].to_list()
     assert submission.slices is None
     assert sentences(submission.notices) == (
-        "The geometry of 1 case(s) is not known, so outlines are not assigned to slices; rules "
+        "The geometry of 1 case is not known, so its outlines are not assigned to slices. Rules "
         "that work on slices cannot be used. Give the folder of the images as cases.",
     )
 

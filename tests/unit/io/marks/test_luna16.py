@@ -94,7 +94,7 @@ def test_what_was_not_measured_is_minus_one_in_the_files_and_null_in_the_model(
 def test_a_reference_without_excluded_findings_says_so(tmp_path: Path) -> None:
     reference = read_reference(luna16_folder(tmp_path, excluded=False))
     assert (
-        "has no annotations_excluded.csv: marks on excluded findings count as false"
+        "has no annotations_excluded.csv. Marks on excluded findings therefore count as false"
         in sentences(reference.notices)[0]
     )
 

@@ -36,10 +36,12 @@ def test_a_result_list_of_the_bundle_is_read(tmp_path: Path) -> None:
 
 def test_the_conventions_are_stated_when_the_file_does_not(tmp_path: Path) -> None:
     assert sentences(read_marks(written(tmp_path / "r.json", [ONE])).notices)[:2] == (
-        "r.json does not say its coordinates; taken as LPS, as in MONAI's LUNA16 examples. State "
-        '"coordinates" at the top of the file if that is wrong.',
-        "r.json does not say its box_mode; taken as cccwhd, as in MONAI's LUNA16 examples. State "
-        '"box_mode" at the top of the file if that is wrong.',
+        "r.json does not state its coordinates; LPS was assumed, as in MONAI's LUNA16 examples. If "
+        "that is wrong, state "
+        '"coordinates" at the top of the file.',
+        "r.json does not state its box_mode; cccwhd was assumed, as in MONAI's LUNA16 examples. If "
+        "that is wrong, state "
+        '"box_mode" at the top of the file.',
     )
     stated = {"coordinates": "LPS", "box_mode": "cccwhd", "validation": []}
     assert read_marks(written(tmp_path / "r.json", stated)).notices == ()

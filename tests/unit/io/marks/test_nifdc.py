@@ -103,7 +103,8 @@ def test_boxes_without_nodule_id_are_linked_and_it_is_said(tmp_path: Path) -> No
         ("b", "linked-1", 0.2),
     ]
     assert sentences(marks.notices) == (
-        "x.csv has no nodule_id: 4 boxes were linked into 3 marks (on adjacent slices, the centre "
+        "x.csv has no nodule_id, so 4 boxes were linked into 3 marks (on adjacent slices, the "
+        "centre "
         "of one box inside the other, nearest first).",
     )
 

@@ -68,7 +68,7 @@ def test_remark_tells_the_intersection_over_union_of_the_hits():
     chosen = protocol("area_overlap")
     labelled = label_marks(reference(cases), submission(cases), chosen, chosen.rules[0])
     assert sentences(labelled.remarks) == (
-        "Intersection over union of the 2 hit(s): mean 0.545, 1 at 0.5 or less.",
+        "Intersection over union of the 2 hits: mean 0.545, 1 at 0.5 or less.",
     )
 
 

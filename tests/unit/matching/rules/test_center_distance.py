@@ -85,7 +85,7 @@ def test_a_nodule_of_unknown_size_cannot_be_found_in_space_and_is_counted():
     truth, submitted = reference(here), submission(here)
     chosen = protocol("center_distance", parameters={"space": "volume"})
     assert sentences(label_marks(truth, submitted, chosen, chosen.rules[0]).notices) == (
-        "2 nodule(s) have neither a diameter nor a box and count as missed.",
+        "2 nodules have neither a diameter nor a box and count as missed.",
     )
 
 

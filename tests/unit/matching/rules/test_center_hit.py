@@ -107,7 +107,7 @@ def test_remark_tells_how_often_contour_and_box_were_the_region():
     here = nodule(10, (5, 5, 0), Slice(0, 5, 5, 10, 10, contour=TRIANGLE), Slice(1, 5, 5, 10, 10))
     remarks = _labels(case("a", here, mark(0.5, (4, 4, 0), Slice(0, 4, 4, 2, 2)))).remarks
     assert sentences(remarks) == (
-        "The region of a nodule was its contour on 1 slice(s) and its box on 1.",
+        "The region of a nodule was its contour on 1 slice and its box on 1.",
     )
 
 
@@ -191,8 +191,8 @@ def test_unknown_slice_spacing_is_stated():
     submitted = type(submitted)("s", submitted.marks, submitted.slices.with_columns(no_z))
     notices = label_marks(truth, submitted, chosen, chosen.rules[0]).notices
     assert sentences(notices)[0] == (
-        "The slice spacing is not known for 1 pair(s) of mark and nodule; where several marks hit "
-        "one nodule their distance to its largest slice takes 1 mm per slice."
+        "The slice spacing is not known for 1 pair of mark and nodule. Where several marks hit one "
+        "nodule, their distance to its largest slice assumes 1 mm per slice."
     )
 
 
@@ -230,8 +230,8 @@ def test_marks_and_nodules_without_a_box_are_counted():
         case("a", boxed, nodule(6), mark(0.5), mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2)))
     )
     assert sentences(labels.notices) == (
-        "1 nodule(s) have no box on any slice and count as missed.",
-        "1 mark(s) have no box on any slice and cannot hit a nodule.",
+        "1 nodule has no box on any slice and counts as missed.",
+        "1 mark has no box on any slice and cannot hit a nodule.",
     )
 
 

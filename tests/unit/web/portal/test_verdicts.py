@@ -42,7 +42,7 @@ LIMITS = {
     "undecided": 'bound = "low"\nlimit = 0.5',
 }
 """A limit for each verdict; the algorithm finds every nodule, or for ``failed`` only the first."""
-OPEN_REASON = "cannot be met with 3 cases even by a perfect result"
+OPEN_REASON = "even a perfect result on 3 cases cannot meet it"
 SEALED_REASON = "at least one criterion could not be decided on this test set"
 OPENING = person_key("Bo")
 
