@@ -4,9 +4,11 @@ The sections are those of Gebru et al. 2021 (Datasheets for Datasets). Each ques
 stage in the life cycle that IEEE 2801-2022 requires records of.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import polars as pl
 from pydantic import create_model
@@ -32,40 +34,8 @@ class Question:
     text: str
 
 
-QUESTIONS = tuple(
-    Question(*words)
-    for words in (
-        ("purpose", "Motivation", "design", "What was the set made for?"),
-        ("made_by", "Motivation", "design", "Who made it?"),
-        ("funded_by", "Motivation", "design", "Who paid for it?"),
-        ("cases", "Composition", "collection", "How many cases and patients?"),
-        ("nodules", "Composition", "annotation", "How many nodules, and of what types?"),
-        ("sizes", "Composition", "annotation", "How large are the nodules?"),
-        ("equipment", "Composition", "collection", "What scanners and settings?"),
-        ("images", "Composition", "storage", "What images, and where?"),
-        ("public_share", "Composition", "collection", "Which cases are public elsewhere?"),
-        ("known_errors", "Composition", "maintenance", "What errors are known?"),
-        ("sources", "Collection", "collection", "From which hospitals and regions?"),
-        ("period", "Collection", "collection", "When were the scans made?"),
-        ("sampling", "Collection", "collection", "How were cases chosen?"),
-        ("ethics", "Collection", "collection", "Which ethics approvals cover which source?"),
-        ("consent", "Collection", "collection", "What did patients agree to?"),
-        ("exclusions", "Preparation", "collection", "What was excluded, and why?"),
-        ("deidentification", "Preparation", "transfer", "How was identity removed and checked?"),
-        ("readers", "Labelling", "annotation", "Who drew and arbitrated the findings?"),
-        ("reference_rule", "Labelling", "annotation", "How did findings become nodules?"),
-        ("pathology", "Labelling", "annotation", "Which nodules have pathology or follow-up?"),
-        ("intended_use", "Uses", "use", "What may the set be used for?"),
-        ("unfit_uses", "Uses", "use", "What is it unfit for?"),
-        ("reuse", "Uses", "use", "How often may it be used, and what is disclosed?"),
-        ("access", "Distribution", "transfer", "Who may have what of it?"),
-        ("licence", "Distribution", "transfer", "Under what terms?"),
-        ("storage", "Maintenance", "storage", "How is it stored?"),
-        ("key_custodian", "Maintenance", "maintenance", "Who answers for it?"),
-        ("updates", "Maintenance", "update", "How and when is it changed?"),
-        ("retirement", "Maintenance", "retirement", "When is it no longer used?"),
-    )
-)
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+QUESTIONS = tuple(Question(*stated) for stated in _TABLE["questions"])
 
 WrittenAnswers = create_model(  # type: ignore[call-overload]
     "WrittenAnswers", __base__=ConfigModel, **{question.name: (str, "") for question in QUESTIONS}

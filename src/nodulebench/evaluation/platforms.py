@@ -1,8 +1,10 @@
 """Platforms that call this scorer: where their files are, and what to upload."""
 
 import json
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,10 @@ class Column:
     is_lower_better: bool
 
 
+Files = Callable[[str, Sequence[Column]], dict[str, str | bytes]]
+"""Name of the image, columns of the leaderboard -> the other files of the packed folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Platform:
     """Where a platform puts the scorer's inputs, where it reads the answer, and what to upload."""
@@ -37,8 +43,7 @@ class Platform:
     packed_protocol: Path
     says_version: bool
     """Whether the answer may contain text in addition to numbers."""
-    files: Callable[[str, Sequence[Column]], dict[str, str | bytes]]
-    """Name of the image, columns of the leaderboard -> the other files of the packed folder."""
+    files: Files
 
 
 def dockerfile(*entry: str, program: str = "") -> str:
@@ -52,64 +57,35 @@ def dockerfile(*entry: str, program: str = "") -> str:
         "RUN useradd --create-home scorer",
         *([f"COPY {PROTOCOL} {program}"] if program else []),
         "USER scorer",
-        *([f"ENTRYPOINT [{', '.join(map(_quoted, entry))}]"] if entry else []),
+        *([f"ENTRYPOINT {json.dumps(entry)}"] if entry else []),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _quoted(word: str) -> str:
-    return f'"{word}"'
+_TABLES: JsonObject = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-_PROTOCOL = Path("/opt/nodulebench/protocol.toml")
-
-
-def _grand_challenge_files(image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
-    orders = {True: "ascending", False: "descending"}
-    shown = "\n".join(
-        f"| {column.title} | `{column.key}` | {orders[column.is_lower_better]} |"
+def _readme(name: str, image: str, columns: Sequence[Column]) -> str:
+    rows = (
+        f"| {column.title} | `{column.key}` | "
+        f"{'ascending' if column.is_lower_better else 'descending'} |"
         for column in columns
     )
+    text: str = _TABLES[name]["readme"]
+    return text.format(image=image, columns="\n".join(rows), first=columns[0].key)
+
+
+def _scored_by_entry(name: str, image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
+    program = _TABLES[name]["protocol"]
     return {
-        "Dockerfile": dockerfile(
-            "nodulebench", "platform", "score", "grand-challenge", program=str(_PROTOCOL)
-        ),
-        "README.md": f"""# Evaluation of a phase on grand-challenge.org
-
-1. Image: `docker build --tag {image} . && docker save {image} | gzip > evaluation.tar.gz`;
-   upload it as the phase's evaluation method.
-2. Ground truth: `tar -czf ground_truth.tar.gz -C ground_truth .`; upload it in the settings of
-   the phase.
-3. The phase has one input socket of a CT image and one output socket of the kind *Multiple points*.
-   Images in the archive are named after the cases of the test set.
-4. Score and columns of the leaderboard, as paths in `metrics.json`:
-
-| column | path | order |
-|---|---|---|
-{shown}
-""",
+        "Dockerfile": dockerfile("nodulebench", "platform", "score", name, program=program),
+        "README.md": _readme(name, image, columns),
     }
 
 
-GRAND_CHALLENGE = Platform(
-    name="grand-challenge",
-    marks=Path("/input"),
-    reference=Path("/opt/ml/input/data/ground_truth"),
-    protocol=_PROTOCOL,
-    answer=Path("/output/metrics.json"),
-    packed=Path("ground_truth"),
-    packed_protocol=Path("protocol.toml"),
-    says_version=True,
-    files=_grand_challenge_files,
-)
-
-
-_PROGRAM = Path("/app/program/protocol.toml")
-_START = "2030-01-01 00:00:00"
-
-
 def _codabench_files(image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
-    command = f"nodulebench platform score codabench --protocol {_PROGRAM}"
+    program = _TABLES["codabench"]["protocol"]
+    command = f"nodulebench platform score codabench --protocol {program}"
     return {
         "Dockerfile": dockerfile(),
         "competition.yaml": json.dumps(_competition(image, columns), indent=2) + "\n",
@@ -118,97 +94,34 @@ def _codabench_files(image: str, columns: Sequence[Column]) -> dict[str, str | b
         "pages/submit.md": "Send a zip archive with one file of marks in any format that "
         "`nodulebench formats` lists, for example LUNA16's CSV.\n",
         "logo.png": png(np.full((64, 64), 96, np.uint8)),
-        "README.md": f"""# A competition on Codabench
-
-1. Image: `docker build --tag {image} . && docker push {image}`; a worker pulls it from there.
-2. Dates, title and terms: in `competition.yaml` and `pages/`. The file is YAML written as JSON.
-3. Bundle: `zip -r bundle.zip competition.yaml logo.png pages scoring_program reference_data`;
-   upload it under *Benchmarks, Management, Upload*.
-""",
+        "README.md": _readme("codabench", image, columns),
     }
 
 
 def _competition(image: str, columns: Sequence[Column]) -> JsonObject:
-    return {
-        "version": 2,
-        "title": "Detection of lung nodules",
-        "image": "logo.png",
-        "terms": "pages/terms.md",
-        "docker_image": image,
-        "make_programs_available": False,
-        "pages": [{"title": "Submit", "file": "pages/submit.md"}],
-        "tasks": [
+    board = {
+        "title": "Results",
+        "key": "main",
+        "submission_rule": "Force_Last",
+        "columns": [
             {
-                "index": 0,
-                "name": "Detection",
-                "scoring_program": "scoring_program",
-                "reference_data": "reference_data",
+                "title": column.title,
+                "key": column.key,
+                "index": index,
+                "sorting": "asc" if column.is_lower_better else "desc",
+                "precision": 3,
             }
-        ],
-        "phases": [
-            {
-                "index": 0,
-                "name": "Test",
-                "start": _START,
-                "tasks": [0],
-                "max_submissions": 10,
-                "max_submissions_per_day": 2,
-                "accepts_only_result_submissions": True,
-            }
-        ],
-        "leaderboards": [
-            {
-                "title": "Results",
-                "key": "main",
-                "submission_rule": "Force_Last",
-                "columns": [
-                    {
-                        "title": column.title,
-                        "key": column.key,
-                        "index": index,
-                        "sorting": "asc" if column.is_lower_better else "desc",
-                        "precision": 3,
-                    }
-                    for index, column in enumerate(columns)
-                ],
-            }
+            for index, column in enumerate(columns)
         ],
     }
-
-
-CODABENCH = Platform(
-    name="codabench",
-    marks=Path("/app/input/res"),
-    reference=Path("/app/input/ref"),
-    protocol=_PROGRAM,
-    answer=Path("/app/output/scores.json"),
-    packed=Path("reference_data"),
-    packed_protocol=Path("scoring_program/protocol.toml"),
-    says_version=False,
-    files=_codabench_files,
-)
-
-
-_VOLUMES = Path("/mlcommons/volumes")
+    return {**_TABLES["competition"], "docker_image": image, "leaderboards": [board]}
 
 
 def _medperf_files(image: str, columns: Sequence[Column]) -> dict[str, str | bytes]:
-    first = columns[0].key
     return {
-        "Dockerfile": dockerfile(
-            "nodulebench", "platform", "score", "medperf", program=str(_PROTOCOL)
-        ),
+        **_scored_by_entry("medperf", image, columns),
         "container_config.yaml": json.dumps(_config(image), indent=2) + "\n",
         "workspace/parameters.yaml": "{}\n",
-        "README.md": f"""# Metrics of a benchmark on MedPerf
-
-1. Image: `docker build --tag {image} . && docker push {image}`.
-2. Register `container_config.yaml` and `workspace/parameters.yaml` as the metrics container. The
-   protocol is in the image and under its digest; there are no further parameters.
-3. Each site provides its labels as a bundle (`nodulebench convert … --to bundle`), like `labels/`
-   here. Models write one file of marks in any format of `nodulebench formats`.
-4. The first metric of `results.yaml` is `{first}`.
-""",
     }
 
 
@@ -216,35 +129,37 @@ def _config(image: str) -> JsonObject:
     def volume(path: Path, kind: str) -> dict[str, str]:
         return {"mount_path": str(path), "type": kind}
 
+    medperf = PLATFORMS["medperf"]
     return {
         "container_type": "DockerImage",
         "image": image,
         "tasks": {
             "evaluate": {
                 "input_volumes": {
-                    "predictions": volume(MEDPERF.marks, "directory"),
-                    "labels": volume(MEDPERF.reference, "directory"),
+                    "predictions": volume(medperf.marks, "directory"),
+                    "labels": volume(medperf.reference, "directory"),
                     "parameters_file": volume(
-                        _VOLUMES / "parameters" / "parameters_file.yaml", "file"
+                        medperf.marks.parent / "parameters" / "parameters_file.yaml", "file"
                     ),
                 },
-                "output_volumes": {"output_path": volume(MEDPERF.answer, "file")},
+                "output_volumes": {"output_path": volume(medperf.answer, "file")},
             }
         },
     }
 
 
-MEDPERF = Platform(
-    name="medperf",
-    marks=_VOLUMES / "predictions",
-    reference=_VOLUMES / "labels",
-    protocol=_PROTOCOL,
-    answer=_VOLUMES / "results" / "results.yaml",
-    packed=Path("labels"),
-    packed_protocol=Path("protocol.toml"),
-    says_version=True,
-    files=_medperf_files,
-)
+def _platform(name: str, files: Files) -> Platform:
+    stated: JsonObject = {
+        key: Path(value) if isinstance(value, str) else value
+        for key, value in _TABLES[name].items()
+        if key != "readme"
+    }
+    return Platform(name=name, **stated, files=files)
 
 
-PLATFORMS = {platform.name: platform for platform in (GRAND_CHALLENGE, CODABENCH, MEDPERF)}
+_FILES: dict[str, Files] = {
+    "grand-challenge": partial(_scored_by_entry, "grand-challenge"),
+    "codabench": _codabench_files,
+    "medperf": _medperf_files,
+}
+PLATFORMS = {name: _platform(name, files) for name, files in _FILES.items()}

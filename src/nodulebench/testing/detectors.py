@@ -35,11 +35,10 @@ def made_up_chest() -> Chest:
 
 
 def check_detector(name: str) -> None:
-    """Run a registered detector on a made-up chest.
+    """Run a registered detector on a made-up chest; AssertionError if it breaks its contract.
 
-    Raises:
-        AssertionError: if its candidates are not as many places as scores and sizes, lie outside
-            the scan, are not numbers, or differ the second time.
+    Its candidates are as many places as scores and sizes, inside the scan, finite, and the same the
+    second time.
     """
     chest = made_up_chest()
     first, second = (DETECTORS[name](chest) for _ in range(2))
@@ -58,11 +57,7 @@ def check_detector(name: str) -> None:
 
 
 def check_admission_check(name: str) -> None:
-    """Look at a registered check of admission.
-
-    Raises:
-        AssertionError: if it does not take one subject, or does not say what it means.
-    """
+    """Look at a registered check of admission: it takes one subject and says what it means."""
     check = CHECKS[name]
     expect(len(inspect.signature(check).parameters) == 1, f"{name} takes more than a subject")
     expect(bool(inspect.getdoc(check)), f"{name} does not say what it means")

@@ -187,14 +187,9 @@ FORMAT_CHECKS: tuple[Callable[[Format, Path, pl.DataFrame], None], ...] = (
 
 
 def check_format(name: str, cases: pl.DataFrame | None = None) -> None:
-    """Run a registered format through all that formats keep to.
+    """Run a registered format through all that formats keep to; AssertionError says what it breaks.
 
-    Args:
-        name: of the format.
-        cases: :func:`format_cases` with what the format needs besides; None: nothing.
-
-    Raises:
-        AssertionError: with what it breaks.
+    ``cases`` are :func:`format_cases` with what the format needs besides; None: nothing.
     """
     known = format_cases() if cases is None else cases
     for check in FORMAT_CHECKS:

@@ -213,11 +213,7 @@ MARK_RULE_CHECKS: tuple[Callable[[TestProtocol], None], ...] = (
 
 
 def check_mark_rule(name: str) -> None:
-    """Run a registered mark rule through all that mark rules keep to.
-
-    Raises:
-        AssertionError: with what it breaks.
-    """
+    """Run a registered mark rule through all checks; AssertionError says what it breaks."""
     for chosen in variants(name):
         expect_all(MARK_RULE_CHECKS, chosen)
 

@@ -157,11 +157,7 @@ METRIC_CHECKS: tuple[Callable[[str], None], ...] = (
 
 
 def check_metric(name: str) -> None:
-    """Run a registered metric through all that metrics keep to.
-
-    Raises:
-        AssertionError: with what it breaks.
-    """
+    """Run a registered metric through all checks; AssertionError says what it breaks."""
     expect_all(METRIC_CHECKS, name)
 
 

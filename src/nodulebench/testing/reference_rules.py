@@ -122,14 +122,9 @@ REFERENCE_RULE_CHECKS: tuple[Callable[[str, Readings, Parameters], None], ...] =
 
 
 def check_reference_rule(name: str, **parameters: Any) -> None:
-    """Run a registered reference rule through all that reference rules keep to.
+    """Run a registered reference rule through all checks; AssertionError says what it breaks.
 
-    Args:
-        name: of the rule.
-        parameters: those without which it cannot be used; the readers are called 1, 2 and 3.
-
-    Raises:
-        AssertionError: with what it breaks.
+    ``parameters`` are those without which it cannot be used; the readers are called 1, 2 and 3.
     """
     for seed in range(5):
         for check in REFERENCE_RULE_CHECKS:

@@ -78,13 +78,9 @@ def set_of(
     marks: Iterable[Row] = (),
     runs: Sequence[Row] = (),
 ) -> TestSet:
-    """The tables of a test set.
+    """The tables of a test set from the names of cases and rows of NODULES, MARKS and RUNS.
 
-    Args:
-        names: of the cases.
-        nodules: rows of NODULES without ids; ``boxes`` holds (slice, x, y, length, width) of each.
-        marks: rows of MARKS, alike.
-        runs: rows of RUNS.
+    ``boxes`` of a row holds (slice, x, y, length, width) of each; ids are added.
     """
     rows, boxes = _numbered(nodules, "nodule_id")
     rows = [{"diameter_mm": 10.0, "is_ignored": False, **row} for row in rows]
@@ -199,21 +195,12 @@ def _table(schema: TableSchema, rows: list[Row]) -> pl.DataFrame:
 
 
 def expect(holds: bool, otherwise: str) -> None:
-    """Go on where something holds.
-
-    Raises:
-        AssertionError: where it does not.
-    """
     if not holds:
         raise AssertionError(otherwise)
 
 
 def expect_all(checks: Iterable[Callable[..., None]], *arguments: Any) -> None:
-    """Run every check on the same arguments, then report all that fail.
-
-    Raises:
-        AssertionError: with the name and the message of each failed check.
-    """
+    """Run every check on the same arguments, then report all that fail in one AssertionError."""
     problems, first = [], None
     for check in checks:
         try:

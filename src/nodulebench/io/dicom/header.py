@@ -1,9 +1,12 @@
 """Build the header of a CT series as a DICOM dataset."""
 
 import hashlib
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.optional_packages import needs
 
 if TYPE_CHECKING:
@@ -65,62 +68,17 @@ class SeriesHeader:
     comment: str = ""
 
 
-_FIELDS = {
-    "StudyInstanceUID": "study_uid",
-    "SeriesInstanceUID": "series_uid",
-    "FrameOfReferenceUID": "frame_of_reference_uid",
-    "PatientID": "patient_id",
-    "PatientSex": "patient_sex",
-    "PatientAge": "patient_age",
-    "PatientPosition": "patient_position",
-    "StudyDescription": "study_description",
-    "SeriesNumber": "series_number",
-    "SeriesDescription": "series_description",
-    "Manufacturer": "manufacturer",
-    "ManufacturerModelName": "model",
-    "StationName": "station",
-    "InstitutionName": "institution",
-    "SoftwareVersions": "software",
-    "ConvolutionKernel": "kernel",
-    "XRayTubeCurrent": "tube_current_ma",
-    "ExposureTime": "exposure_time_ms",
-    "Exposure": "exposure_mas",
-}
-"""Keyword of an element -> the field of the header that it holds."""
-_CONSTANTS = {
-    "SpecificCharacterSet": "ISO_IR 192",
-    "SOPClassUID": CT_IMAGE_STORAGE,
-    "PositionReferenceIndicator": "",
-    "PatientBirthDate": "",
-    "AccessionNumber": "",
-    "ReferringPhysicianName": "",
-    "StudyID": "1",
-    "AcquisitionNumber": 1,
-    "Modality": "CT",
-    "BodyPartExamined": "CHEST",
-    "GantryDetectorTilt": "0",
-    "RotationDirection": "CW",
-    "ScanOptions": "HELICAL MODE",
-    "FilterType": "BODY FILTER",
-    "ImageType": ("ORIGINAL", "PRIMARY", "AXIAL"),
-    "SamplesPerPixel": 1,
-    "PhotometricInterpretation": "MONOCHROME2",
-    "BitsAllocated": 16,
-    "RescaleSlope": "1",
-    "RescaleType": "HU",
-    "WindowCenter": ("40", "-600"),
-    "WindowWidth": ("400", "1500"),
-    "WindowCenterWidthExplanation": ("MEDIASTINUM", "LUNG"),
-}
+_TABLES: JsonObject = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def base_dataset(header: SeriesHeader, voxel_counts: tuple[int, int]) -> "Dataset":
     with needs("images", "DICOM"):
         import pydicom
     data = pydicom.Dataset()
-    for keyword, value in _CONSTANTS.items():
-        setattr(data, keyword, list(value) if isinstance(value, tuple) else value)
-    for keyword, field in _FIELDS.items():
+    data.SOPClassUID = CT_IMAGE_STORAGE
+    for keyword, value in _TABLES["constants"].items():
+        setattr(data, keyword, value)
+    for keyword, field in _TABLES["fields"].items():
         setattr(data, keyword, getattr(header, field))
     for part in ("Study", "Series", "Acquisition", "Content"):
         setattr(data, f"{part}Date", header.study_date)
