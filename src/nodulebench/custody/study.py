@@ -22,7 +22,7 @@ from nodulebench.evaluation.comparison.compare import (
 )
 from nodulebench.evaluation.comparison.service import comparison_document
 from nodulebench.evaluation.errors import false_positive_table, miss_table
-from nodulebench.evaluation.recompute import Evaluated
+from nodulebench.evaluation.recompute import Evaluated, joined_results, renamed_result
 from nodulebench.evaluation.result_folder import (
     CURVE_FILE,
     FALSE_FILE,
@@ -136,20 +136,9 @@ def study_of(results: Sequence[StoredResult], names: Mapping[str, str] | None = 
     parts = [_named(result, named) for result in results]
     documents = [part.evaluated.document for part in parts]
     raise_problems(_unlike(documents))
-    first = parts[0].evaluated
     flips = [part.flips for part in parts if part.flips is not None]
     return Study(
-        Evaluated(
-            first.folder,
-            joined(documents),
-            first.reference,
-            {
-                name: submission
-                for part in parts
-                for name, submission in part.evaluated.submissions.items()
-            },
-            pl.concat([part.evaluated.labels for part in parts]),
-        ),
+        replace(joined_results([part.evaluated for part in parts]), document=joined(documents)),
         pl.concat([part.curves for part in parts]),
         pl.concat(flips) if flips else None,
         parts[0].plan,
@@ -188,32 +177,13 @@ def _named(result: StoredResult, names: Mapping[str, str]) -> Study:
 
 
 def _renamed(study: Study, new: str) -> Study:
-    evaluated = study.evaluated
-    ((_, submission),) = evaluated.submissions.items()
     column = pl.lit(new).alias("algorithm")
     return replace(
         study,
-        evaluated=replace(
-            evaluated,
-            document=renamed_document(study.document, new),
-            submissions={new: replace(submission, name=new)},
-            labels=evaluated.labels.with_columns(column),
-        ),
+        evaluated=renamed_result(study.evaluated, new),
         curves=study.curves.with_columns(column),
         flips=None if study.flips is None else study.flips.with_columns(column),
     )
-
-
-def renamed_document(document: Document, new: str) -> Document:
-    plan = document.plan
-    if plan is not None:
-        plan = replace(
-            plan,
-            criteria=tuple(replace(criterion, algorithm=new) for criterion in plan.criteria),
-            verdicts=dict.fromkeys([new], plan.verdict) if plan.verdicts else {},
-        )
-    algorithms = tuple(replace(algorithm, name=new) for algorithm in document.algorithms)
-    return replace(document, algorithms=algorithms, plan=plan)
 
 
 def joined(documents: Sequence[Document]) -> Document:

@@ -36,11 +36,11 @@ from nodulebench.custody.study import (
     chosen_evaluations,
     compared,
     joined,
-    renamed_document,
     study_of,
 )
 from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
 from nodulebench.evaluation.comparison.service import recompute_comparisons
+from nodulebench.evaluation.recompute import renamed_document
 from nodulebench.evaluation.report import ReportChoice, write_report
 from nodulebench.evaluation.result_folder import (
     COMPARISON,

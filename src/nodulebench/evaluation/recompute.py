@@ -6,7 +6,7 @@ be recomputed without the original files.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -118,6 +118,41 @@ class Evaluated:
             for problem in manifest_problems(self.folder)
             if problem.where.startswith(stored)
         ]
+
+
+def joined_results(results: Sequence[Evaluated]) -> Evaluated:
+    """Results of different algorithms, evaluated in the same way, as one."""
+    first = results[0]
+    algorithms = tuple(each for result in results for each in result.document.algorithms)
+    return replace(
+        first,
+        document=replace(first.document, algorithms=algorithms),
+        submissions={name: part for result in results for name, part in result.submissions.items()},
+        labels=pl.concat([result.labels for result in results]),
+    )
+
+
+def renamed_result(evaluated: Evaluated, name: str) -> Evaluated:
+    """The result of one algorithm, under another name."""
+    (submission,) = evaluated.submissions.values()
+    return replace(
+        evaluated,
+        document=renamed_document(evaluated.document, name),
+        submissions={name: replace(submission, name=name)},
+        labels=evaluated.labels.with_columns(algorithm=pl.lit(name)),
+    )
+
+
+def renamed_document(document: Document, name: str) -> Document:
+    plan = document.plan
+    if plan is not None:
+        plan = replace(
+            plan,
+            criteria=tuple(replace(criterion, algorithm=name) for criterion in plan.criteria),
+            verdicts=dict.fromkeys([name], plan.verdict) if plan.verdicts else {},
+        )
+    (algorithm,) = document.algorithms
+    return replace(document, algorithms=(replace(algorithm, name=name),), plan=plan)
 
 
 def evaluated_of(evaluation: Evaluation) -> Evaluated:

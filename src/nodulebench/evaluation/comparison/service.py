@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-import polars as pl
-
 from nodulebench import __version__
 from nodulebench.core.documents.comparison import (
     ComparisonDocument,
@@ -24,7 +22,12 @@ from nodulebench.evaluation.comparison.compare import (
     use_groups,
 )
 from nodulebench.evaluation.comparison.replicates import Reading
-from nodulebench.evaluation.recompute import Evaluated, load_unchanged
+from nodulebench.evaluation.recompute import (
+    Evaluated,
+    joined_results,
+    load_unchanged,
+    renamed_result,
+)
 from nodulebench.evaluation.result_folder import add_comparison
 from nodulebench.io.manifests import SIGNATURE
 from nodulebench.statistics.ranking import Ranking
@@ -222,15 +225,7 @@ def merge_results(results: Mapping[str, Evaluated]) -> Evaluated:
     first, *others = results.values()
     for other in others:
         raise_problems(_unlike(other, first))
-    parts = [_renamed(result, name) for name, result in results.items()]
-    return replace(
-        first,
-        document=replace(
-            first.document, algorithms=tuple(part.document.algorithms[0] for part in parts)
-        ),
-        submissions={name: part for result in parts for name, part in result.submissions.items()},
-        labels=pl.concat([part.labels for part in parts]),
-    )
+    return joined_results([renamed_result(result, name) for name, result in results.items()])
 
 
 def _unlike(new: Evaluated, old: Evaluated) -> Iterator[Problem]:
@@ -242,14 +237,3 @@ def _unlike(new: Evaluated, old: Evaluated) -> Iterator[Problem]:
         if new.document.digests[part] != old.document.digests[part]:
             remedy = "Evaluate both on the same test set under the same protocol."
             yield Problem("new", f"was made with another {part} than old.", remedy)
-
-
-def _renamed(evaluated: Evaluated, name: str) -> Evaluated:
-    (algorithm,) = evaluated.document.algorithms
-    (submission,) = evaluated.submissions.values()
-    return replace(
-        evaluated,
-        document=replace(evaluated.document, algorithms=(replace(algorithm, name=name),)),
-        submissions={name: replace(submission, name=name)},
-        labels=evaluated.labels.with_columns(algorithm=pl.lit(name)),
-    )
