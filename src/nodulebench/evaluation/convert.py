@@ -153,7 +153,6 @@ def _conversion(
 def _convert_result(
     source: Path, target: Path, writer: Format, rule: str | None, readers: Path | None
 ) -> Conversion:
-    """Labels of an evaluation, for other programs: what ``evaluate --out`` wrote."""
     from nodulebench.evaluation.recompute import cohorts_of_readers
 
     if not source.is_dir() or writer.write_cohorts is None:
@@ -202,7 +201,6 @@ def _cannot_write(writer: Format, what: str) -> InputError:
 
 
 def _tables(held: Tables) -> dict[str, pl.DataFrame]:
-    """The tables by name; of readings, only those that readers made."""
     of_readings = isinstance(held, Readings)
     names = "findings slices sessions" if of_readings else "slices marks runs cases nodules"
     tables = {name: getattr(held, name, None) for name in names.split()}
@@ -215,7 +213,6 @@ def _losses(
     places: pl.DataFrame,
     new_places: pl.DataFrame,
 ) -> list[Notice]:
-    """Rows, tables and values that the new tables lack."""
     if new_places.height != places.height:
         return [Notice("rows_changed", {"before": places.height, "after": new_places.height})]
     losses = []
@@ -263,7 +260,6 @@ ABILITIES = {
 
 
 def known_formats(names: Sequence[str] = ()) -> list[Format]:
-    """All formats in the order in which files are tried, or only the named ones."""
     return [FORMATS[name] for name in names or FORMATS]
 
 

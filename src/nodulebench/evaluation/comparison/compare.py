@@ -115,7 +115,6 @@ def use_groups(cohorts: Cohorts) -> tuple[UseGroup, ...]:
 def of_equal_use(
     cohorts: Cohorts, groups: tuple[UseGroup, ...], choice: ComparisonChoice
 ) -> Cohorts:
-    """The cohorts of the algorithms that may be compared with the baseline."""
     own = next((group for group in groups if choice.baseline in group.algorithms), None)
     if own is None or len(groups) < 2 or not choice.is_within_use:
         return cohorts
@@ -135,7 +134,6 @@ def of_equal_use(
 def use_notices(
     cohorts: Cohorts, groups: tuple[UseGroup, ...], choice: ComparisonChoice
 ) -> Iterator[Notice]:
-    """A notice about algorithms that are left out because of another intended use."""
     compared = {name for of_rule in cohorts.values() for name in of_rule}
     others = [name for group in groups for name in group.algorithms if name not in compared]
     if others and choice.is_within_use:
@@ -314,7 +312,6 @@ def _drawn(
 
 
 def better_of(name: str) -> Better | None:
-    """Whether higher or lower values of a metric are better; None: neither."""
     is_higher_better = info_of(name).is_higher_better
     if is_higher_better is None:
         return None
@@ -465,7 +462,6 @@ def _adjusted(differences: Iterator[MetricDifference]) -> Iterator[MetricDiffere
 def _rankings(
     drawn: Mapping[str, Drawn], protocol: TestProtocol
 ) -> Iterator[tuple[tuple[str, Reading], Ranking]]:
-    """A ranking for each rule and each metric that has a better direction."""
     for rule, of_rule in drawn.items():
         for reading, replicates in of_rule.replicates.items():
             better = better_of(reading.metric)

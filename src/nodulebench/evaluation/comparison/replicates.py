@@ -98,7 +98,6 @@ class _AlgorithmReplicates:
         return readings
 
     def rows(self, metric: str, column: int | None, kind: Kind, falses: int) -> FloatArray:
-        """A metric on every replicate with one kind of pseudo-patient."""
         if metric not in self.ratios:
             both = self.read[metric][kind == "best"]
             return both if column is None else both[:, column]
@@ -132,7 +131,6 @@ class GuardedPairs:
         }
 
     def rows(self, metric: str, column: int | None, first: str, second: str) -> PairedRows:
-        """The difference of two algorithms in a metric, or in one of its points."""
         algorithm, other = self.each[first], self.each[second]
         more = algorithm.guarded.falses_of_unit - other.guarded.falses_of_unit
         worst, best = (
@@ -151,7 +149,6 @@ class GuardedPairs:
         )
 
     def redrawn(self, times: int, metric: str, *names: str) -> "GuardedPairs":
-        """A metric of some algorithms on so many times as many replicates."""
         return replace(
             self,
             cohorts={name: self.cohorts[name] for name in names},
@@ -168,7 +165,6 @@ class GuardedPairs:
     def _no_interval(
         self, metric: str, units: int, worst: FloatArray, best: FloatArray
     ) -> Notice | None:
-        """The reason why a difference has no interval; None: it has one."""
         counted = {"units": units, "unit": self.interval.unit}
         guard = guard_of(metric)
         if guard == "rate" and units < FEWEST_FOR_GOOD_RATE:

@@ -69,7 +69,6 @@ def _table(
     rules: tuple[str, ...],
     algorithms: tuple[str, ...],
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """The reading's value for each algorithm (row) and rule (column), NaN where undefined."""
     table = np.full((len(algorithms), len(rules)), np.nan)
     for column, rule in enumerate(rules):
         replicates = drawn[rule].replicates.get(reading)

@@ -77,7 +77,6 @@ def is_signed(folder: Path) -> bool:
 
 
 def recompute_comparisons(evaluated: Evaluated) -> list[ComparisonDocument]:
-    """Every comparison that evaluation.json lists, computed again with its own settings."""
     return [
         comparison_document(
             compare_algorithms(evaluated.cohorts, evaluated.protocol, choice_of(written)), evaluated
