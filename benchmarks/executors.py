@@ -64,7 +64,7 @@ def same(folder: Path) -> None:
             *("--out", str(out / "result"), *executor),
         )
         sets["evaluate"].add(_digest(out / "result"))
-        _command("phantom", str(out / "set"), "--cases", "3", "--matrix", "96", *executor)
+        _command("phantom", str(out / "set"), "--count", "3", "--matrix", "96", *executor)
         sets["phantom"].add(_digest(out / "set"))
     print("| command | engines x workers | different results |")
     print("|---|---|---|")

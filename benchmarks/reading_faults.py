@@ -62,7 +62,7 @@ class Server:
     """``nodulebench read`` as a separate process, which can be killed and started again."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
-        command = [sys.executable, "-m", "nodulebench", "read", str(folder), "--reader", READER]
+        command = [sys.executable, "-m", "nodulebench", "read", str(folder), "--by", READER]
         self._process = subprocess.Popen(
             [*command, "--no-browser", "--port", str(port)], stdout=subprocess.PIPE, text=True
         )

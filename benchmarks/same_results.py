@@ -84,7 +84,7 @@ def write_results(folder: Path) -> None:
     pair = str(folder / "pair")
     run(folder, "pair", "evaluate", *both, "--reference", str(LUNA16), *options, "--out", pair)
     run(folder, "compare", "compare", pair, "--baseline", "fold", "--margin", "0.05")
-    run(folder, "demo", "demo", "--out", str(folder / "demo"), "--phantoms", "2")
+    run(folder, "demo", "demo", "--out", str(folder / "demo"), "--count", "2")
     write_nifdc_study(folder / "nifdc-study")
     write_helps(folder / "help.txt")
     write_interface(folder / "openapi.json")

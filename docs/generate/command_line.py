@@ -12,15 +12,6 @@ from nodulebench.cli import nodulebench
 from nodulebench.cli.help import COMMANDS, GROUPS, MEANINGS
 
 DOCS = Path(__file__).parents[1]
-SHELLS = {
-    "bash 4.4 or later": ("~/.bashrc", 'eval "$(_NODULEBENCH_COMPLETE=bash_source nodulebench)"'),
-    "zsh": ("~/.zshrc", 'eval "$(_NODULEBENCH_COMPLETE=zsh_source nodulebench)"'),
-    "fish": (
-        "~/.config/fish/completions/nodulebench.fish",
-        "_NODULEBENCH_COMPLETE=fish_source nodulebench | source",
-    ),
-}
-"""Shell -> the file that it reads when it starts, and the line that makes it complete."""
 VARIABLES = {
     "NODULEBENCH_KEY": "your private OpenSSH key, as `--key`",
     "NODULEBENCH_DATABASE": "the database of a portal, as `portal --database`",
@@ -35,8 +26,9 @@ def command_line_page() -> str:
     return "\n\n".join(
         [
             "# Command line",
-            "`nodulebench COMMAND --help` shows the same text as these pages. `--debug` shows a "
-            "traceback. `python -m nodulebench` is the same as `nodulebench`.",
+            "`nodulebench help COMMAND` shows the same text as these pages. `--quiet` prints no "
+            "progress, `--json` prints the result as one JSON document, and `--debug` shows the "
+            "traceback of an error. `python -m nodulebench` is the same as `nodulebench`.",
             *(
                 f"## {group}\n\n"
                 + table(
@@ -56,11 +48,8 @@ def command_line_page() -> str:
                 ([code(name), meaning] for name, meaning in VARIABLES.items()),
             ),
             "## Completion",
-            "The shell completes commands, options and files after one line in its start-up file:",
-            table(
-                ["shell", "file", "line"],
-                ([shell, code(file), code(line)] for shell, (file, line) in SHELLS.items()),
-            ),
+            "`nodulebench completion SHELL` prints the script for the shell; see "
+            "[completion](command-completion.md).",
             "```{toctree}\n:hidden:\n\n"
             + "\n".join(f"command-{name}" for name in COMMANDS)
             + "\n```",

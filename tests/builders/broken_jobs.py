@@ -46,7 +46,7 @@ class Job:
 EVALUATE = "evaluate {} --reference luna16 --bootstraps 10 --out result"
 RESULT = ("result", (EVALUATE.format("mine.csv"),), "verify result")
 SIGN = "sign result --key key.pem --by Laboratory"
-NEW_KEY = "sign --new-key key.pem"
+NEW_KEY = "keys new key.pem --pem"
 PACK = "platform pack codabench --reference luna16 --out packed"
 SCORE = (
     "platform score codabench --marks mine.csv --reference packed/reference_data "
@@ -70,7 +70,7 @@ RESULTS = {
         (
             EVALUATE.format("mine.csv"),
             NEW_KEY,
-            "sign --new-key older.pem",
+            "keys new older.pem --pem",
             "sign result --key older.pem --by Before",
         ),
         "verify result",
@@ -114,15 +114,15 @@ RESULTS = {
 }
 OPEN = "open sealed"
 SEAL = "seal bundle --key ada.key --policy policy.toml --out sealed"
-ROSTER = "evaluate --roster roster.csv --reference sealed --bootstraps 10 --key bo.key --out result"
+ROSTER = (
+    "evaluate --submissions roster.csv --reference sealed --bootstraps 10 --key bo.key --out result"
+)
 VERIFY = "verify sealed --key safe.key"
 
 
 def change(command: str, *before: str, is_step: bool = False) -> Job:
     """A change of a sealed set."""
-    return Job(
-        *(f"custody {command}", "sealed", (SEAL, *before), OPEN, make_set, not is_step, is_step)
-    )
+    return Job(*(command, "sealed", (SEAL, *before), OPEN, make_set, not is_step, is_step))
 
 
 def use(command: str, out: str, *before: str) -> Job:
@@ -135,25 +135,27 @@ CUSTODY = {
     "seal": Job(SEAL, "sealed", (), VERIFY, make_set),
     "seal --encrypt-images": Job(f"{SEAL} --encrypt-images", "sealed", (), VERIFY, make_set),
     "unseal": use("unseal sealed --key ada.key --reason new --out plain", "plain sealed"),
-    "unseal --result": use("unseal sealed --key cem.key --result 2", "sealed", ROSTER),
-    "audit --checkpoint": use(
-        "audit sealed --checkpoint far.checkpoint --key cem.key", "far.checkpoint sealed"
+    "unseal --evaluation": use("unseal sealed --key cem.key --evaluation 2", "sealed", ROSTER),
+    "audit --write-checkpoint": use(
+        "audit sealed --write-checkpoint far.checkpoint --key cem.key", "far.checkpoint sealed"
     ),
-    "custody new-key": Job("custody new-key me.key", "me.key me.key.pub"),
-    "custody admit": change(
-        "admit sealed --key safe.key --person Dee --role auditor --new-key dee.key.pub"
+    "keys new": Job("keys new me.key", "me.key me.key.pub"),
+    "keys admit": change(
+        "keys admit sealed --key safe.key --person Dee --role auditor --new-key dee.key.pub"
     ),
-    "custody rotate": change("rotate sealed --key bo.key --new-key bo2.key.pub"),
-    "custody revoke": change("revoke sealed --key safe.key --person Bo --reason stolen"),
-    "custody rekey": change("rekey sealed --key safe.key", ROSTER, is_step=True),
-    "custody retire": change("retire sealed --key ada.key --reason done"),
-    "custody withdraw": change("withdraw sealed --key ada.key --case scan1 --reason left", ROSTER),
+    "keys rotate": change("keys rotate sealed --key bo.key --new-key bo2.key.pub"),
+    "keys revoke": change("keys revoke sealed --key safe.key --person Bo --reason stolen"),
+    "keys rekey": change("keys rekey sealed --key safe.key", ROSTER, is_step=True),
+    "custody retire": change("custody retire sealed --key ada.key --reason done"),
+    "custody withdraw": change(
+        "custody withdraw sealed --key ada.key --case scan1 --reason left", ROSTER
+    ),
     "evaluate on a sealed set": use(
         "evaluate one.csv --reference sealed --bootstraps 10 --key bo.key --developer Alpha "
         "--out result",
         "sealed result",
     ),
-    "evaluate --roster": use(ROSTER, "sealed result"),
+    "evaluate --submissions": use(ROSTER, "sealed result"),
     "report of stored results": use(
         "report sealed --key rep.key --out study", "study sealed", ROSTER
     ),
@@ -163,23 +165,26 @@ CUSTODY = {
         ROSTER,
     ),
 }
-CURATE = "curate archive --out curated --processes 1"
+CURATE = "curate archive --out curated --workers 1"
 DEIDENTIFY = "deidentify in --out clean --key-table who.keys --key me.key"
-OWN_KEY = "custody new-key me.key"
+OWN_KEY = "keys new me.key"
 CLEAN = (
     "clean who.keys who.keys.quarantine.csv",
     (OWN_KEY,),
     "deidentify --show-keys --key-table who.keys --key me.key",
     make_readings,
 )
-PACK, SENT = "exchange pack set --out disk --record exchange.json --to dev.pub", "send marks back"
+PACK, SENT = (
+    "exchange pack set --out disk --record exchange.json --recipient dev.pub",
+    "send marks back",
+)
 IMAGES = {
     "receive listen": Job("receive listen", "received", (), "", make_archive),
     "receive fetch": Job(
         "receive fetch http://pacs.example/dicom-web --out received",
         *("received", (), "", make_archive),
     ),
-    "deidentify": Job(f"{DEIDENTIFY} --jobs 1", *CLEAN),
+    "deidentify": Job(f"{DEIDENTIFY} --workers 1", *CLEAN),
     "deidentify --workers 2": Job(f"{DEIDENTIFY} --workers 2", *CLEAN, has_workers=True),
     "curate": Job(CURATE, "curated", (), "", make_archive),
     "curate --export": Job(f"{CURATE} --export cases", "curated cases", (), "", make_archive),
@@ -187,12 +192,12 @@ IMAGES = {
         "bundle luna16 --curated curated --out bag", "bag", (CURATE,), "verify bag", make_archive
     ),
     "phantom": Job(
-        "phantom made --cases 1 --matrix 64 --thickness 7 --no-masks",
+        "phantom made --count 1 --matrix 64 --thickness 7 --no-masks",
         "made",
         (),
         "coverage made --design design.toml",
     ),
-    "demo": Job("demo --phantoms 2 --out demo", "demo/result", (), "verify demo/result", step=6),
+    "demo": Job("demo --count 2 --out demo", "demo/result", (), "verify demo/result", step=6),
     "detect": Job("detect largecad chest.mhd --out found", "found", (), "", make_chest, code=1),
     "algorithm new": Job("algorithm new mine", "mine"),
     "run": Job(
@@ -206,7 +211,7 @@ IMAGES = {
         *("found", (PACK, SENT), "", make_algorithm),
     ),
     "examples": Job(
-        "examples cut --blocks blocks --reference luna16 --detectors etrocad --processes 1",
+        "examples cut --blocks blocks --reference luna16 --detectors etrocad --workers 1",
         *("cut", (), "", make_blocks),
     ),
     "rescore": Job(
@@ -237,7 +242,7 @@ REFERENCE = {
     ),
     "reference rename": Job(
         "reference rename luna16 --key-table who.keys --key me.key --out renamed",
-        *("renamed", (OWN_KEY, f"{DEIDENTIFY} --jobs 1"), "", make_readings),
+        *("renamed", (OWN_KEY, f"{DEIDENTIFY} --workers 1"), "", make_readings),
     ),
     "reference priors": Job(
         "reference priors truth.csv priors.csv --out priors", "priors", (), "", make_readings
@@ -249,7 +254,7 @@ REFERENCE = {
         "reference spread findings found.csv --out spread.csv", "spread.csv", (), "", make_readings
     ),
 }
-SELECT = "annotate observer select mine.csv --reference luna16 --rate 1 --out study"
+SELECT = "annotate observer select mine.csv --reference luna16 --at-fp 1 --out study"
 GIVE = "annotate observer open study --reader r0 --reader r1"
 READERS = {
     "annotate exam": Job(
@@ -393,7 +398,7 @@ WRITES_NOTHING = (
     *("check", "verify", "formats", "conformance", "folds check", "reference compare"),
     *("plan acceptance", "plan auc", "plan false-positives", "plan froc", "plan paired"),
     *("plan readers", "plan sensitivity", "plan size-error"),
-    *("custody keys", "custody check-copy", "algorithm check"),
+    *("keys list", "custody check-copy", "algorithm check"),
     *("weights list", "weights show", "weights verify"),
     *("annotate review audit", "annotate review log", "annotate review candidates"),
     *("annotate review status", "annotate review warnings", "annotate observer status"),

@@ -182,7 +182,7 @@ def test_a_sealed_set_gives_one_verdict_everywhere(
                 assert f'class="verdict {verdict}">{translate(f"verdict.{verdict}")}<' in content
 
     (tmp_path / "roster.csv").write_text("file,developer,alias\nmine.csv,Other,A1\n")
-    roster = ("--roster", tmp_path / "roster.csv", "--out", tmp_path / "by-roster")
+    roster = ("--submissions", tmp_path / "roster.csv", "--out", tmp_path / "by-roster")
     capsys.readouterr()
     assert run("evaluate", *roster, *plan) == expected.status
     assert f"plan accept: {verdict}" in capsys.readouterr().out
@@ -211,7 +211,7 @@ def test_a_roster_with_several_verdicts_exits_with_the_worst(
         "--key",
         lab.key_file("Bo"),
     )
-    assert run("evaluate", "--roster", tmp_path / "roster.csv", *plan) == status
+    assert run("evaluate", "--submissions", tmp_path / "roster.csv", *plan) == status
 
 
 def test_a_plan_for_another_set_is_undecided_with_that_reason(

@@ -275,7 +275,9 @@ def test_an_observer_study_adds_nodules_and_shows_the_effect(tmp_path: Path, cap
         "s1,0,0,0,0.9\ns1,90,0,0,0.8\ns2,90,0,0,0.7\ns2,190,0,0,0.1\n"
     )
     study = tmp_path / "study"
-    assert run("observer", "select", marks, "--reference", luna16, "--rate", 1, "--out", study) == 0
+    assert (
+        run("observer", "select", marks, "--reference", luna16, "--at-fp", 1, "--out", study) == 0
+    )
     assert capsys.readouterr().out.splitlines()[-3].split() == ["to", "read", "2"]
     listed = pl.read_csv(study / "to_read.csv", schema_overrides={"mark_id": pl.String})
     assert listed["case_id"].to_list() == ["s1", "s2"]

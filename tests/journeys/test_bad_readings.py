@@ -197,7 +197,7 @@ def test_wrong_lidc_files_make_no_reference(
     ).write_csv(tmp_path / "scans.csv")
     before = contents(tmp_path)
     options = ("--out", tmp_path / "out", "--findings", tmp_path / "findings")
-    code, output = run(capsys, "reference", "build", source, "--rule", "union", *options)
+    code, output = run(capsys, "reference", "build", source, "--reference-rule", "union", *options)
     assert what in output
     assert code == 1
     assert contents(tmp_path) == before
@@ -211,7 +211,7 @@ def test_the_same_lidc_file_twice_counts_once_with_a_message(tmp_path: Path, cap
     (tmp_path / "scans.csv").write_text(
         "seriesuid,pixel_spacing_mm,slice_spacing_mm,z_first_mm\n1.2.3,0.7,2,0\n"
     )
-    options = ("--rule", "union", "--out", tmp_path / "out")
+    options = ("--reference-rule", "union", "--out", tmp_path / "out")
     code, output = run(capsys, "reference", "build", source, *options)
     assert code == 0
     assert "warning: 1 file repeats the reading of a series; the reading counts once." in output

@@ -104,10 +104,10 @@ def test_linkage_place_and_distance_can_be_chosen(luna16: Path, tmp_path: Path) 
     out = tmp_path / "out.csv"
     for more, places in (
         ((), [0.0, 8.0]),
-        (("--place", "mean"), [2.0, 8.0]),
+        (("--position", "mean"), [2.0, 8.0]),
         (("--linkage", "single"), [0.0]),
-        (("--linkage", "single", "--place", "mean"), [4.0]),
-        (("--linkage", "greedy", "--place", "mean"), [2.0, 8.0]),
+        (("--linkage", "single", "--position", "mean"), [4.0]),
+        (("--linkage", "greedy", "--position", "mean"), [2.0, 8.0]),
         (("--distance", 3), [0.0, 4.0, 8.0]),
     ):
         assert run("combine", *lists, "--reference", luna16, "--out", out, *more) == 0
@@ -128,7 +128,7 @@ def test_scores_on_a_common_list_are_averaged(luna16: Path, tmp_path: Path, caps
     out, table = tmp_path / "out.csv", tmp_path / "table.csv"
     assert (
         run(
-            *("combine", *files, "--by", "scores", "--reference", luna16),
+            *("combine", *files, "--method", "scores", "--reference", luna16),
             *("--out", out, "--table", table),
         )
         == 0

@@ -64,7 +64,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert "luna16.recall 0.5, at least" in out
     assert "evaluation 1 of 2" in out
-    assert run("audit", "sealed", "--checkpoint", "small.checkpoint", "--key", "cem.key") == 0
+    assert run("audit", "sealed", "--write-checkpoint", "small.checkpoint", "--key", "cem.key") == 0
     out = capsys.readouterr().out
     assert "evaluated           Bo (operator)" in out
     assert "developer example: 1 of 2 evaluations" in out
@@ -73,7 +73,7 @@ def test_from_sealing_to_the_audit(lab: SealedLab, capsys: pytest.CaptureFixture
     assert run("unseal", "sealed", "--key", "bo.key", "--out", "plain", "--reason", "x") == 1
     assert "'Bo' is operator and may not export" in capsys.readouterr().err
     assert run("unseal", "sealed", "--key", "ada.key", "--out", "plain", "--reason", "x") == 0
-    assert run("unseal", "sealed", "--key", "cem.key", "--result", "2") == 0
+    assert run("unseal", "sealed", "--key", "cem.key", "--evaluation", "2") == 0
     assert '"corrected"' in capsys.readouterr().out
 
     for event in sorted(Path("sealed/audit").glob("0*.json"))[2:]:
@@ -89,7 +89,7 @@ def test_a_key_is_named_by_the_environment_and_may_have_a_passphrase(
 ) -> None:
     Path("right").write_text("correct horse\n")
     Path("wrong").write_text("other\n")
-    assert run("custody", "new-key", "dan.key", "--passphrase-file", "right") == 0
+    assert run("keys", "new", "dan.key", "--key-passphrase-file", "right") == 0
     policy = lab.folder / "policy.toml"
     new = read_public_key(Path("dan.key.pub")).line
     policy.write_text(policy.read_text().replace(lab.line("Bo"), new))
@@ -184,27 +184,26 @@ def test_keys_come_are_replaced_and_go(
     make_lab(tmp_path)
     assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
     for name in ("bo2", "dee"):
-        assert run("custody", "new-key", name, "--comment", name) == 0
+        assert run("keys", "new", name, "--comment", name) == 0
     assert 'in policy.toml: key = "ssh-ed25519 AAAA' in capsys.readouterr().out
-    custody, safe = ["custody"], ["sealed", "--key", "safe.key"]
-    assert run(*custody, "rotate", "sealed", "--key", "bo.key", "--new-key", "bo2.pub") == 0
+    keys, safe = ["keys"], ["sealed", "--key", "safe.key"]
+    assert run(*keys, "rotate", "sealed", "--key", "bo.key", "--new-key", "bo2.pub") == 0
     dee = ["--person", "Dee", "--role", "auditor", "--new-key", "dee.pub"]
-    assert run(*custody, "admit", *safe, *dee) == 0
-    assert run(*custody, "revoke", *safe, "--person", "Cem", "--reason", "left") == 0
+    assert run(*keys, "admit", *safe, *dee) == 0
+    assert run(*keys, "revoke", *safe, "--person", "Cem", "--reason", "left") == 0
     out = capsys.readouterr().out
     assert "event 2: the key of 'Bo' was replaced" in out
     assert "event 3: 'Dee' was admitted as auditor" in out
     assert "event 4: the key of 'Cem' was revoked" in out
-    assert run(*custody, "keys", "sealed") == 0
+    assert run(*keys, "list", "sealed") == 0
     lines = capsys.readouterr().out.splitlines()
     assert "Cem (auditor), since event 4: no key, or revoked" in lines
     assert any(line.startswith("Dee (auditor), since event 3: SHA256:") for line in lines)
-    assert run(*custody, "keys", "sealed", "--allowed-signers") == 0
+    assert run(*keys, "list", "sealed", "--allowed-signers") == 0
     assert '"Dee" namespaces="nodulebench" ssh-ed25519 AAAA' in capsys.readouterr().out
-    assert run("audit", "sealed", "--checkpoint", "set.checkpoint", "--key", "dee") == 0
+    assert run("audit", "sealed", "--write-checkpoint", "set.checkpoint", "--key", "dee") == 0
     check = [
-        *custody,
-        "check-copy",
+        *("custody", "check-copy"),
         "sealed",
         "--key",
         "ada.key",
@@ -213,8 +212,8 @@ def test_keys_come_are_replaced_and_go(
     ]
     assert run(*check) == 0
     assert "lost        nothing up to event 4" in capsys.readouterr().out
-    assert run(*custody, "retire", "sealed", "--key", "ada.key", "--reason", "old") == 0
-    assert run("audit", "sealed", "--checkpoint", "set.checkpoint") == 0
+    assert run("custody", "retire", "sealed", "--key", "ada.key", "--reason", "old") == 0
+    assert run("audit", "sealed", "--write-checkpoint", "set.checkpoint") == 0
     Path("sealed/audit/00000005.json").unlink()
     assert run(*check) == 1
     assert "could NOT replace the set" in capsys.readouterr().out

@@ -26,7 +26,7 @@ def run(*words: str) -> int:
     return int(stopped.value.code or 0)
 
 
-CLEAN = ["deidentify", "in", "--out", "out", "--key-table", "keys", "--jobs", "1"]
+CLEAN = ["deidentify", "in", "--out", "out", "--key-table", "keys", "--workers", "1"]
 CLEAN += ["--key", "ada.key"]
 
 
@@ -100,7 +100,7 @@ def test_wrong_usage_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("deidentify", "in") == 2
     assert "give --out and --key-table, or --check" in capsys.readouterr().err
     assert run("deidentify", "--check") == 2
-    assert "Missing argument 'DIR'" in capsys.readouterr().err
+    assert "Missing argument 'FOLDER'" in capsys.readouterr().err
 
 
 def test_what_is_claimed_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

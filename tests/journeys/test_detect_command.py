@@ -96,7 +96,7 @@ def test_a_zip_of_dicom_is_named_after_its_series(tmp_path, scan):
     with zipfile.ZipFile(archive, "w") as opened:
         for file in folder.iterdir():
             opened.write(file, file.name)
-    assert run("detect", "isicad", archive, "--out", tmp_path / "marks", "--most", 3) == 0
+    assert run("detect", "isicad", archive, "--out", tmp_path / "marks", "--max-marks", 3) == 0
     marks = read_submission(tmp_path / "marks").marks
     assert marks.height <= 3
     assert set(marks["case_id"]) == {SERIES}
@@ -305,7 +305,7 @@ def test_classifiers_are_trained_and_read_a_scan_by_commands(tmp_path, capsys, s
     blocks, reference = write_blocks(tmp_path)
     (tmp_path / "scans").mkdir()
     nifti.write_volume(scan, tmp_path / "scans" / "s3.nii.gz")  # where it says there are none
-    known = ("--blocks", blocks, "--reference", reference, "--scans", tmp_path / "scans")
+    known = ("--blocks", blocks, "--reference", reference, "--images", tmp_path / "scans")
     files = {name: tmp_path / f"{name[:3]}.npz" for name in ("mot_m5lv1", "second_look")}
     for name, file in files.items():
         left_out = ("--without-fold", 9) if name == "mot_m5lv1" else ()

@@ -52,9 +52,9 @@ def test_an_enhanced_ct_is_curated_searched_evaluated_and_shown(
     assert read.row(0) == without_images(read_cases(tmp_path / "files")).row(0)
 
     marks = tmp_path / "marks"
-    assert run("detect", "isicad", folder / "enhanced.dcm", "--out", marks, "--most", 20) == 0
+    assert run("detect", "isicad", folder / "enhanced.dcm", "--out", marks, "--max-marks", 20) == 0
     single = tmp_path / "single"
-    assert run("detect", "isicad", tmp_path / "files", "--out", single, "--most", 20) == 0
+    assert run("detect", "isicad", tmp_path / "files", "--out", single, "--max-marks", 20) == 0
     assert read_submission(marks).marks.equals(read_submission(single).marks)
 
     marks_read = read_submission(marks).marks

@@ -52,13 +52,13 @@ def test_commands_make_a_report_of_ten_algorithms_from_real_scans(
         write_key(name, tmp_path)
     assert run("curate incoming --out first") == 0
     table = "--key-table who.keys --key ada.key"
-    assert run(f"deidentify --curated first --out clean {table} --no-pixel-check --jobs 2") == 0
+    assert run(f"deidentify --curated first --out clean {table} --no-pixel-check --workers 2") == 0
     assert run("curate clean --out curated --against first/fingerprints.csv") == 0
     assert "listed_pixels" in capsys.readouterr().out  # the same scans under other names
     assert run("curate clean --out curated") == 0
     assert run(f"reference rename {LUNA16} {table} --out reference") == 0
     assert "left out    886 case(s)" in capsys.readouterr().out
-    assert run("bundle reference --curated curated --name real --out bag") == 0
+    assert run("bundle reference --curated curated --set-name real --out bag") == 0
     assert run("bundle reference --images clean --out same") == 0
     assert "wrote same: 2 cases, 316 image files" in capsys.readouterr().out
     assert run("verify bag") == 0
@@ -78,7 +78,7 @@ def test_commands_make_a_report_of_ten_algorithms_from_real_scans(
     Path("roster.csv").write_text("\n".join(rows))
     Path("policy.toml").write_text(POLICY)
     assert run("seal bag --key ada.key --policy policy.toml --out sealed") == 0
-    score = "evaluate --roster roster.csv --reference sealed --protocol luna16"
+    score = "evaluate --submissions roster.csv --reference sealed --protocol luna16"
     assert run(f"{score} --key bo.key --out feedback") == 0
     assert run("report sealed --key dee.key --baseline A1 --out study") == 0
     assert run("sign study --key ada.key") == 0

@@ -213,7 +213,7 @@ def test_a_server_that_gives_hostile_series(
     served(str(whole.SeriesInstanceUID), whole)
     output_of(*fetch, "--out", out)
     keys = ("--key-table", tmp_path / "keys", "--key", write_key("Ada", tmp_path))
-    output_of("deidentify", out, "--out", tmp_path / "clean", *keys, "--jobs", 1)
+    output_of("deidentify", out, "--out", tmp_path / "clean", *keys, "--workers", 1)
     table = output_of("deidentify", "--show-keys", *keys)
     cells = [cell for row in csv.reader(table.splitlines()) for cell in row]
     assert any(cell.startswith(f"'{FORMULA}") for cell in cells)  # the patient's number, defused

@@ -133,7 +133,9 @@ def test_from_false_positives_to_additional_nodules(browser: Any, tmp_path: Path
     folder = given(tmp_path)
     counts = evaluated(folder, "truth", "result")
     assert counts == {"hit": 1, "missed": 0, "false_positive": 3}
-    run("annotate", "observer", "select", folder / "result", "--rate", 3, "--out", folder / "study")
+    run(
+        "annotate", "observer", "select", folder / "result", "--at-fp", 3, "--out", folder / "study"
+    )
     readers = [part for name in ("ann", "bo", "cy") for part in ("--reader", name)]
     run("annotate", "observer", "open", folder / "study", *readers)
     read_by_keys(browser, folder, "ann")
@@ -141,7 +143,14 @@ def test_from_false_positives_to_additional_nodules(browser: Any, tmp_path: Path
     read_by_table(folder, "bo", {**every, ("a", "ball"): "nodule,12", ("b", "ball"): "nodule,12"})
     read_by_table(folder, "cy", {**every, ("a", "ball"): "nodule,10"})
 
-    options = ("--reference", folder / "truth", "--agreement", 2, "--marks", folder / "mine.csv")
+    options = (
+        "--reference",
+        folder / "truth",
+        "--minimum-agreement",
+        2,
+        "--marks",
+        folder / "mine.csv",
+    )
     run("annotate", "observer", "conclude", folder / "study", *options, "--out", folder / "both")
     added = pl.read_csv(folder / "both" / "additional_nodules.csv")
     assert added.select("case_id", "diameter_mm", "agreement").rows() == [

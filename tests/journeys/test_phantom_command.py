@@ -13,7 +13,7 @@ def run(*arguments):
 
 def test_phantom_makes_a_test_set_that_can_be_scored(tmp_path, capsys):
     out = tmp_path / "set"
-    assert run("phantom", out, "--cases", 2, "--seed", 4, "--matrix", 64) == 0
+    assert run("phantom", out, "--count", 2, "--seed", 4, "--matrix", 64) == 0
     lines = capsys.readouterr().out.splitlines()
     reference = bundle.read_reference(out)
     assert lines[-1] == f"wrote 2 scans with {reference.nodules.height} nodules to {out}"

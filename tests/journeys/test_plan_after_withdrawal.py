@@ -126,7 +126,7 @@ def test_a_roster_with_the_old_plan_is_refused_before_anything_is_charged(
     seal("bundle", "sealed", "evaluations_per_developer = 1")
     withdraw()
     (lab.folder / "roster.csv").write_text("file,developer,alias\nall.csv,Example,A1\n")
-    given = ("--roster", "roster.csv", "--key", "bo.key", "--plan", "old.json")
+    given = ("--submissions", "roster.csv", "--key", "bo.key", "--plan", "old.json")
     assert run("evaluate", *given, "--reference", "sealed", "--out", "feedback") == 1
     assert "was frozen for 11 cases" in capsys.readouterr().err
     assert "evaluation_charged" not in steps("sealed")

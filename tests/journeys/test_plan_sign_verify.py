@@ -71,7 +71,7 @@ def signed(workdir: Path, capsys) -> Path:
     """A result, tested under a plan and signed; keys next to it."""
     assert freeze() == 0
     assert evaluate() == 0
-    assert run("sign --new-key key.pem") == 0
+    assert run("keys new key.pem --pem") == 0
     assert run("sign result --key key.pem --by Laboratory") == 0
     capsys.readouterr()
     return workdir / "result"
@@ -192,7 +192,7 @@ def test_a_forger_with_another_key_is_found(signed: Path, capsys) -> None:
     from nodulebench.io.manifests import write_manifest
 
     write_manifest(signed)
-    assert run("sign --new-key forged.pem") == 0
+    assert run("keys new forged.pem --pem") == 0
     assert run("sign result --key forged.pem --by Laboratory") == 0
     capsys.readouterr()
     assert run("verify result --public-key key.pub.pem") == 1
@@ -215,17 +215,17 @@ def test_an_encrypted_key(workdir: Path, capsys) -> None:
     (workdir / "secret").write_text("correct horse\n")
     (workdir / "wrong").write_text("wrong horse\n")
     (workdir / "empty").write_text("")
-    assert run("sign --new-key key.pem --passphrase-file secret") == 0
+    assert run("keys new key.pem --pem --key-passphrase-file secret") == 0
     assert "wrote key.pem (private, encrypted)" in capsys.readouterr().out
     assert run("sign result --key key.pem") == 1
     assert "key.pem: has a passphrase, but none was given" in capsys.readouterr().err
-    assert run("sign result --key key.pem --passphrase-file wrong") == 1
+    assert run("sign result --key key.pem --key-passphrase-file wrong") == 1
     assert "key.pem: does not open with this passphrase" in capsys.readouterr().err
-    assert run("sign result --key key.pem --passphrase-file empty") == 1
+    assert run("sign result --key key.pem --key-passphrase-file empty") == 1
     assert "empty: has no passphrase in its first line" in capsys.readouterr().err
-    assert run("sign result --key key.pem --passphrase-file none") == 1
+    assert run("sign result --key key.pem --key-passphrase-file none") == 1
     assert "none: cannot be read as text" in capsys.readouterr().err
-    assert run("sign result --key key.pem --passphrase-file secret") == 0
+    assert run("sign result --key key.pem --key-passphrase-file secret") == 0
     assert run("verify result --public-key key.pub.pem") == 0
 
 
@@ -233,7 +233,7 @@ def test_a_passphrase_is_read_from_a_prompt(workdir: Path, monkeypatch: pytest.M
     from nodulebench.security.signatures import is_encrypted
 
     monkeypatch.setattr("click.prompt", lambda *_, **__: "correct horse")
-    assert run("sign --new-key key.pem --ask-passphrase") == 0
+    assert run("keys new key.pem --pem --ask-passphrase") == 0
     assert is_encrypted(workdir / "key.pem")
     run("evaluate mine.csv --reference luna16 --bootstraps 5 --out result")
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
@@ -270,13 +270,13 @@ def test_another_version_is_reported(signed: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("sign", "give either DIR and --key, or --new-key"),
-        ("sign result", "give either DIR and --key, or --new-key"),
-        ("sign result --new-key key.pem", "give either DIR and --key, or --new-key"),
+        ("sign", "Missing argument 'FOLDER'"),
+        ("sign result", "Missing option '--key'. Add --key KEY: Your private key"),
+        ("keys new", "Missing argument 'KEY'"),
         ("verify result --marks mine.csv", "--reference and --marks go together"),
         ("verify result --reference luna16", "--reference and --marks go together"),
         ("verify result --series fold.csv", "--reference and --marks go together"),
-        ("verify", "Missing argument 'DIR'"),
+        ("verify", "Missing argument 'FOLDER'"),
     ],
 )
 @pytest.mark.usefixtures("workdir")

@@ -34,7 +34,7 @@ def test_a_sensitivity_needs_nodules_times_the_design_effect(capsys) -> None:
     output = plan(
         capsys,
         *("sensitivity", "--sensitivity", 0.85, "--half-width", 0.05),
-        *("--nodules-per-patient", 10.3, "--nodules-sd", 0, "--correlation", 0.1),
+        *("--nodules-per-patient", 10.3, "--nodules-sd", 0, "--nodule-correlation", 0.1),
     )
     assert "\n379 nodules\n" in output  # 195.9 x 1.93
     assert "independent nodules: 196" in output
@@ -97,7 +97,7 @@ def test_false_positives_are_planned_for_a_precision_or_for_a_limit(capsys) -> N
 def test_an_area_is_planned_for_a_precision_or_against_another(capsys) -> None:
     output = plan(capsys, "auc", "--auc", 0.9, "--half-width", 0.06297)
     assert "\n50 positives\n" in output  # Hanley-McNeil: SE .032124 with 50 and 50
-    output = plan(capsys, "auc", "--baseline", 0.8, "--expected", 0.85, "--correlation", 0.5)
+    output = plan(capsys, "auc", "--baseline-auc", 0.8, "--expected", 0.85, "--correlation", 0.5)
     assert "How many positives are needed to distinguish areas of 0.8 and 0.85?" in output
 
 
@@ -183,8 +183,8 @@ def test_a_pilot_without_the_requested_data_prints_one_line(
         (("false-positives",), "give either --rate and --half-width, or --unacceptable"),
         (("false-positives", "--rate", "2"), "Missing option '--half-width'."),
         (("false-positives", "--unacceptable", "2"), "Missing option '--expected'."),
-        (("auc", "--auc", "0.9", "--baseline", "0.8"), "give either --auc and --half-width"),
-        (("auc", "--baseline", "0.8"), "Missing option '--expected'."),
+        (("auc", "--auc", "0.9", "--baseline-auc", "0.8"), "give either --auc and --half-width"),
+        (("auc", "--baseline-auc", "0.8"), "Missing option '--expected'."),
     ],
 )
 def test_options_that_do_not_go_together_are_wrong_usage(

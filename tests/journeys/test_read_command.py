@@ -59,12 +59,12 @@ def reading(folder: Path, *more: str) -> Iterator[RunningViewer]:
 
 def test_no_confirmed_edit_is_lost_when_the_program_is_killed(tmp_path: Path) -> None:
     folder = write_scans(tmp_path / "scans", "a")
-    with reading(folder, "--reader", "anna") as running_viewer:
+    with reading(folder, "--by", "anna") as running_viewer:
         for number in range(1, 4):
             assert running_viewer.edit(number, f"f{number}")["version"] == 1
         running_viewer.process.send_signal(signal.SIGKILL)
         running_viewer.process.wait()
-    with reading(folder, "--reader", "anna") as running_viewer:
+    with reading(folder, "--by", "anna") as running_viewer:
         answer = running_viewer.ask("/scans/0/reading")
         assert [finding["id"] for finding in answer["findings"]] == ["f1", "f2", "f3"]
         assert running_viewer.edit(3, "f3")["version"] == 1  # sent again, made once

@@ -141,13 +141,13 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
         *("evaluate", *submissions, "--reference", folder, "--bootstraps", 0, "--out", result)
     )
     assert evaluated == 0
-    assert analyse(result, "--readers", listed) == 0
+    assert analyse(result, "--reader-table", listed) == 0
     assert "F 4.4563, df 1, 15.26, P 0.0517" in capsys.readouterr().out
     study, book = tmp_path / "study.json", tmp_path / "study.xlsx"
-    area = ("--readers", listed, "--metric", "wafroc_area")
+    area = ("--reader-table", listed, "--metric", "wafroc_area")
     assert analyse(result, *area, "--out", study) == 0
     assert "wafroc_area of 5 readers on 114 cases" in capsys.readouterr().out
-    assert run("convert", result, book, "--to", "jafroc_xlsx", "--readers", listed) == 0
+    assert run("convert", result, book, "--to", "jafroc_xlsx", "--reader-table", listed) == 0
     assert "45 nodules of 114 cases, evaluation to jafroc_xlsx" in capsys.readouterr().out
     key = pl.read_csv(book.with_suffix(".key.csv"))
     number = {(row["kind"], row["name"]): str(row["number"]) for row in key.to_dicts()}
@@ -164,10 +164,10 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
     tests = {row["algorithm"]: row["delong"] for row in comparison["differences"]}
     assert tests["way 0 reader 4"]["statistic"] == pytest.approx(-2.288, abs=5e-4)  # RJafroc
     assert tests["way 0 reader 4"]["p_value"] == pytest.approx(0.0222, abs=5e-5)
-    assert analyse(result, "--readers", listed, "--metric", "sensitivity_at_fp_rate") == 1
+    assert analyse(result, "--reader-table", listed, "--metric", "sensitivity_at_fp_rate") == 1
     assert "read at several points" in capsys.readouterr().err
     pl.DataFrame([("none", "a", "b")], schema=names, orient="row").write_csv(listed)
-    assert analyse(result, "--readers", listed) == 1
+    assert analyse(result, "--reader-table", listed) == 1
     assert "names 'none', which has no result under the rule 'luna16'" in capsys.readouterr().err
 
 

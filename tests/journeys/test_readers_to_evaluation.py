@@ -96,10 +96,10 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
     step("decide", "b1", "a", "candidate-1", "--agree", by=reviewer)
-    step("decide", "b1", "a", "candidate-2", "--object", "--comment", "a vessel", by=reviewer)
+    step("decide", "b1", "a", "candidate-2", "--object", "--reason", "a vessel", by=reviewer)
     missed = pl.read_csv(wrote(tmp_path / "missed.csv", b=(MISSED,)))
     missed.with_columns(type=pl.lit("part_solid")).write_csv(tmp_path / "missed.csv")
-    output = step("add", "b1", tmp_path / "missed.csv", "--comment", "seen by me", by=reviewer)
+    output = step("add", "b1", tmp_path / "missed.csv", "--reason", "seen by me", by=reviewer)
     assert "  b: waits for" in output
     output = step("finish", "b1", "a", "b", "c", by=reviewer)
     assert output.splitlines()[:-1] == [
@@ -171,7 +171,9 @@ def test_another_rule_applies_to_the_same_readings(tmp_path: Path, released, cap
     wanted = {"majority": (1, 0, 2), "union": (1, 1, 2), "unanimous": (1, 0, 2)}
     for rule, (hit, missed, false) in wanted.items():
         bundle = tmp_path / rule
-        output = run(capsys, "reference", "build", findings, "--rule", rule, "--out", bundle)
+        output = run(
+            capsys, "reference", "build", findings, "--reference-rule", rule, "--out", bundle
+        )
         assert "4 findings in 3 cases" in output
         counts, _ = scores(tmp_path, capsys, marks, bundle)
         assert (counts["hit"], counts["missed"], counts["false_positive"]) == (hit, missed, false)

@@ -44,5 +44,5 @@ def test_each_reader_is_scored_against_the_others(tmp_path: Path, capsys) -> Non
         f"wrote {out}",
     ]
     assert pl.read_csv(out)["found"].to_list() == [2, 2, 1, 2]
-    assert run("reference", "readers", tmp_path / "findings", "--agreement", 3) == 0
+    assert run("reference", "readers", tmp_path / "findings", "--minimum-agreement", 3) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[2] == "1"

@@ -53,7 +53,9 @@ def detector(tmp_path, name):
 def test_any_program_is_tested_by_its_command(tmp_path, case, capsys, image):
     out = tmp_path / "out"
     command = detector(tmp_path, "faithful")
-    code = run("robustness", command, case, "--out", out, "--test", "shift", "--image", image)
+    code = run(
+        "robustness", command, case, "--out", out, "--test", "shift", "--image-format", image
+    )
     assert code == 0
     lines = capsys.readouterr().out.splitlines()
     assert (

@@ -18,7 +18,7 @@ feedback = "metrics"
 aliases = ["A1", "A2", "A3"]
 shows_others = true
 """
-EVALUATE = ("evaluate", "--roster", "roster.csv", "--reference", "sealed", "--key", "bo.key")
+EVALUATE = ("evaluate", "--submissions", "roster.csv", "--reference", "sealed", "--key", "bo.key")
 PROTOCOL = ("--protocol", "nifdc-2022", "--bootstraps", "20", "--out", "feedback")
 REPORT = ("report", "sealed", "--key", "dee.key")
 

@@ -39,7 +39,7 @@ def program(*arguments: object) -> str:
         ("evaluate --force", "power_cut", 120),
         ("compare", "killed", 13),
         ("bundle", "full", 30),
-        ("custody admit", "power_cut", 80),
+        ("keys admit", "power_cut", 80),
         ("reference build over another", "killed", 16),
         ("deidentify --workers 2", "full", 60),
     ],

@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from nodulebench import __version__
-from nodulebench.cli.help import COMMANDS, DONE, GROUPS, PROBLEM, STOPPED, keep_examples
+from nodulebench.cli.help import COMMANDS, DONE, GROUPS, LISTS, PROBLEM, STOPPED, prepare
 from nodulebench.cli.terminal import guard, guarded
 from nodulebench.core.errors import NoduleBenchError, UndefinedError, did_you_mean
 
@@ -30,8 +30,9 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"nodulebench.cli.{cmd_name.replace('-', '_')}")
-        return keep_examples(module.command)
+        name = "lists" if cmd_name in LISTS else cmd_name.replace("-", "_")
+        module = import_module(f"nodulebench.cli.{name}")
+        return prepare(module.COMMANDS[cmd_name] if name == "lists" else module.command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         width = max(map(len, COMMANDS))
@@ -55,18 +56,19 @@ class _LazyGroup(click.Group):
     "--debug",
     is_flag=True,
     expose_value=False,  # ``main`` removes it from the arguments at any position
-    help="Show a traceback for an error.",
+    help="Show the traceback of an error; works with every command.",
 )
 def nodulebench() -> None:
-    r"""A test laboratory for computer-aided detection of lung nodules in CT.
+    r"""Evaluate software that finds lung nodules in CT scans.
 
     \b
     nodulebench demo
     nodulebench evaluate my_marks.csv --reference luna16/ --out result/
+    nodulebench help evaluate
     """
 
 
-keep_examples(nodulebench)
+prepare(nodulebench)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -86,7 +88,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
                 click.echo(f"error: {line}", err=True)
             sys.exit(PROBLEM)
         except click.ClickException as error:
-            error.show()
+            click.echo(_usage_message(error), err=True)
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):  # click turns a KeyboardInterrupt into an Abort
             click.echo("stopped", err=True)
@@ -111,6 +113,19 @@ def run() -> NoReturn:
     finally:
         gc.disable()
         gc.freeze()
+
+
+def _usage_message(error: click.ClickException) -> str:
+    """Where a command line is wrong, what is wrong, and what to do."""
+    what = error.format_message()
+    if not isinstance(error, click.UsageError) or error.ctx is None:
+        return f"error: {what}"
+    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
+        option, wanted = error.param, error.param.make_metavar(error.ctx)
+        what = f"{what} Add {option.opts[0]} {wanted}: {option.help}"
+    path = error.ctx.command_path
+    usage = " ".join(error.ctx.get_usage().split())
+    return f"error: {path}: {what}\n{usage}\nRun '{path} --help' to see all options."
 
 
 def _message(error: NoduleBenchError) -> str:

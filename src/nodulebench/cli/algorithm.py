@@ -21,9 +21,9 @@ def command() -> None:
 
 @command.command("new")
 @click.argument("folder", type=FILE)
-@option("--language", ["python", "shell"], "python", "What its program is written in.")
+@option("--template", ["python", "shell"], "python", "Language of the program.", to="language")
 def new(folder: Path, language: str) -> None:
-    r"""Write an algorithm into FOLDER that runs as it is: a manifest and a program.
+    r"""Write a working algorithm into FOLDER: a manifest and a program.
 
     \b
     nodulebench algorithm new my_cad
@@ -36,10 +36,19 @@ def new(folder: Path, language: str) -> None:
 
 @command.command("check")
 @click.argument("algorithm")
-@option("--isolation", ISOLATIONS, "auto", "What keeps it apart, as for `run`.")
-@click.option("--profile", type=click.Choice(PROFILES), help="Of an image archive, as for `run`.")
+@option(
+    "--isolation",
+    ISOLATIONS,
+    "auto",
+    "Sandbox of the algorithm; none is only for your own program.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    help="Layout of an image archive that has no algorithm.toml.",
+)
 @weights_option
-@option("--cases", COUNT, 2, "How many phantoms.")
+@option("--count", COUNT, 2, "Number of phantoms.", to="cases")
 def check(
     algorithm: str,
     isolation: str,
@@ -47,10 +56,11 @@ def check(
     weights: tuple[Path, ...],
     cases: int,
 ) -> int:
-    r"""Try ALGORITHM on small phantoms: a folder, an image archive, or a detector, as for `run`.
+    r"""Try ALGORITHM on small phantoms.
 
-    Reports whether it starts, whether its output can be read, its messages, which limits it came
-    near, and whether the same scan gives the same marks twice. Ends with 1 if a case is not ok.
+    ALGORITHM is named as for `run`. The report shows whether it starts, whether its output can be
+    read, its messages, which limits it came near, and whether the same scan gives the same marks
+    twice. The exit status is 1 if a case is not ok.
 
     \b
     nodulebench algorithm check my_cad

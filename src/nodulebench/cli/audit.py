@@ -11,7 +11,7 @@ from nodulebench.cli.options import (
     own_key_options,
     signing_passphrase,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 if TYPE_CHECKING:
     from nodulebench.custody.events import Event
@@ -19,20 +19,22 @@ if TYPE_CHECKING:
 
 @click.command("audit")
 @click.argument("sealed", type=FILE)
-@own_key_options("Private key, PEM or OpenSSH, that signs the checkpoint.")
+@own_key_options("Your private key (PEM or OpenSSH); it signs the checkpoint.")
 @click.option(
-    "--checkpoint", type=FILE, help="Write a checkpoint of the log, to be stored elsewhere."
+    "--write-checkpoint", "checkpoint", type=FILE, help="Save a checkpoint file of the log."
 )
 def command(
     sealed: Path,
     own_key: OwnKey,
     checkpoint: Path | None,
 ) -> int:
-    r"""Show the log of the sealed set SEALED, and check its chain and signatures.
+    r"""Show the log of a SEALED set, and check it.
+
+    Chain and signatures are checked. Give a checkpoint to another person for safekeeping.
 
     \b
     nodulebench audit sealed/
-    nodulebench audit sealed/ --checkpoint notary/lung-2026a.checkpoint --key ~/.ssh/cem
+    nodulebench audit sealed/ --write-checkpoint notary/lung-2026a.checkpoint --key ~/.ssh/cem
     """
     from nodulebench.core.text import in_a_line
     from nodulebench.custody.verify import read_audit, write_checkpoint
@@ -54,7 +56,7 @@ def command(
     if checkpoint is not None:
         passphrase = signing_passphrase(own_key.path, own_key.passphrase_file)
         made = write_checkpoint(sealed, checkpoint, key=own_key.path, passphrase=passphrase)
-        click.echo(f"wrote {checkpoint}: {made.events} events, {made.digest}")
+        print_done(f"wrote {checkpoint}: {made.events} events, {made.digest}")
     return 1 if report.dates else 0
 
 

@@ -4,20 +4,32 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option, print_written, weights_option
+from nodulebench.cli.options import (
+    COUNT,
+    EXISTING_FOLDER,
+    FOLDER,
+    option,
+    print_written,
+    weights_option,
+)
 from nodulebench.cli.run import ISOLATIONS
 from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("bench")
 @click.argument("algorithms", nargs=-1, required=True)
-@click.argument("test_set", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--out", required=True, type=FILE, help="Folder for all results.")
-@click.option("--protocol", help="Name or TOML file.  [default: luna16]")
-@click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
+@click.argument("test_set", type=EXISTING_FOLDER)
+@click.option("--out", required=True, type=FOLDER, help="Folder for all results.")
+@click.option("--protocol", help="Test protocol.  [default: luna16]")
+@click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap samples.")
 @weights_option
-@option("--isolation", ISOLATIONS, "auto", "Sandbox of the algorithms, as for `run`.")
-@option("--processes", COUNT, 1, "Cases at the same time; times are fair with 1.", to="slots")
+@option(
+    "--isolation",
+    ISOLATIONS,
+    "auto",
+    "Sandbox of the algorithm; none is only for your own program.",
+)
+@option("--workers", COUNT, 1, "Number of parallel processes; 1 gives fair times.", to="slots")
 def command(
     algorithms: tuple[str, ...],
     test_set: Path,
@@ -28,12 +40,12 @@ def command(
     isolation: str,
     slots: int,
 ) -> None:
-    r"""Run ALGORITHMS on TEST_SET and compare time and memory with their findings.
+    r"""Compare the findings, time and memory of ALGORITHMS on TEST_SET.
 
-    Each is a folder with an algorithm.toml, or built-in detectors by name, which use those of the
-    --weights that belong to their networks. Writes a submission for each, their result, a table
-    and charts. An algorithm is on the front (*) if no other is as good in time, memory, sensitivity
-    and false positives, and better in one of these. The same command continues an interrupted run.
+    Each is a folder with an algorithm.toml, or the name of built-in detectors. The command writes a
+    submission for each, their result, a table and charts. An algorithm is on the front (*) if no
+    other is as good in time, memory, sensitivity and false positives, and better in one of these.
+    The same command continues an interrupted run.
 
     \b
     nodulebench bench my_cad/ isicad largecad phantoms/ --out bench/ --protocol nifdc-2022

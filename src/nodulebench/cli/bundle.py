@@ -4,33 +4,39 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
+    FOLDER,
+    PATH,
     call_with,
     nodules_option,
     option,
     print_next,
     print_notices,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 
 @click.command("bundle")
 @click.argument("reference", type=FILE)
-@click.option("--out", required=True, type=FILE, help="New folder.")
-@click.option("--curated", type=FILE, help="Folder that 'curate' wrote: its cases and images.")
-@click.option("--images", type=FILE, help="Folder of images, named by case or DICOM.")
-@click.option("--series", type=FILE, help="List of cases, as 'sample' writes it: restricts them.")
+@click.option("--out", required=True, type=FOLDER, help="New folder for the bundle.")
+@click.option("--curated", type=FOLDER, help="Folder that 'curate' wrote, with cases and images.")
+@click.option("--images", type=FOLDER, help="Folder of scans, named by case or DICOM.")
+@click.option("--series", type=FILE, help="List of cases to use, in this order.")
 @click.option(
     "--list-images",
     "lists_images",
     is_flag=True,
-    help="List the images by digest, do not copy them.",
+    help="List the images with their digests instead of copying them.",
 )
-@click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
-@option("--name", str, "", "Name of the set; default: that of the reference.")
+@click.option(
+    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
+)
+@option("--set-name", str, "", "Name of the test set.  [default: that of the reference]", to="name")
 @nodules_option
-@click.option("--datasheet", "answers", type=FILE, help="People's statements about the set, TOML.")
+@click.option("--datasheet", "answers", type=FILE, help="Answers for the datasheet (TOML).")
 def command(**options: object) -> None:
-    r"""Write the test set REFERENCE as a BagIt bag: tables, images, datasheet, digests.
+    r"""Write the test set REFERENCE as a bundle for testing and sealing.
+
+    The bundle is a BagIt bag with tables, images, a datasheet and the digest of every file.
 
     \b
     nodulebench bundle reference/ --curated curated/ --out lung-2026a
@@ -43,7 +49,7 @@ def command(**options: object) -> None:
     with ProgressLine() as line:
         made = write_bundle(call_with(BundleOptions, options), progress=line.tell)
     print_notices("note", made.notices)
-    click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
+    print_done(f"wrote {out}: {made.cases} cases, {made.images} image files")
     if made.passed_over:
         click.echo(f"skipped {made.passed_over} DICOM file(s) of series that are not a case")
     print_gaps(made.gaps)

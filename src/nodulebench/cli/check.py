@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import FILE, call_with
+from nodulebench.cli.options import FILE, PATH, call_with
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import in_english
 
@@ -14,17 +14,23 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.argument("marks", nargs=-1, required=True, type=FILE)
-@click.option("--reference", required=True, type=FILE, help="Bundle, LUNA16 folder or NIFDC CSV.")
-@click.option("--protocol", help="Name or TOML file.  [default: luna16]")
-@click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
-@click.option("--cases", type=FILE, help="Table of cases (geometry, patients, strata), or CT.")
-@click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
+@click.option(
+    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
+)
+@click.option("--protocol", help="Test protocol.  [default: luna16]")
+@click.option("--series", type=FILE, help="List of cases to use, in this order.")
+@click.option(
+    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
+)
+@click.option(
+    "--columns", help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file."
+)
 def command(**options: object) -> int:
-    r"""Check MARKS as evaluate would read them, without scoring them.
+    r"""Check MARKS without scoring them.
 
-    Reports repeated rows, cases without a mark, names that nearly match, marks outside the scan,
-    inverted scores, and coordinate errors that would explain why few nodules are hit. A sealed test
-    set is not opened. The exit status is 1 if a file could not be scored.
+    Reports duplicate rows, unknown or missing cases, marks outside the scan, inverted scores, and
+    coordinate errors that would explain why few nodules are hit. A sealed test set is not opened.
+    The exit status is 1 if a file cannot be scored.
 
     \b
     nodulebench check my_marks.csv --reference luna16/

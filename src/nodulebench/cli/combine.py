@@ -6,7 +6,9 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
+    FOLDER,
     NOT_NEGATIVE,
+    PATH,
     POSITIVE,
     call_with,
     option,
@@ -14,61 +16,63 @@ from nodulebench.cli.options import (
     print_written,
 )
 from nodulebench.cli.output import print_rows
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 
 @click.command("combine")
 @click.argument("submissions", nargs=-1, required=True, type=FILE)
-@click.option("--reference", required=True, type=FILE, help="Bundle, LUNA16 folder or NIFDC CSV.")
+@click.option(
+    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
+)
 @click.option("--out", type=FILE, help="CSV for the combination of all submissions.")
 @option(
-    "--by",
+    "--method",
     ["candidates", "scores"],
     "candidates",
-    "Merge lists of candidates, or average scores on a common list.",
+    "Merge candidate lists, or average scores on a common list.",
 )
-@option(
-    "--distance", POSITIVE, 5.0, "Candidates closer than this are merged, mm.", to="distance_mm"
-)
+@option("--distance", POSITIVE, 5.0, "Marks closer than this count as one.", to="distance_mm")
 @option(
     "--linkage",
     ["nearest", "single", "greedy"],
     "nearest",
-    "Merge the two nearest repeatedly, all that are linked through others, or candidate by "
-    "candidate in order.",
+    "How to merge: nearest pairs first, linked chains, or one by one in order.",
 )
 @option(
-    "--place",
+    "--position",
     ["best", "mean"],
     "best",
-    "Position of a merged candidate: that of its part with the highest score, or the mean of its "
-    "parts, as in LUNA16.",
+    "Position of a merged candidate: that of the highest score, or the mean (LUNA16).",
 )
-@click.option("--lung-masks", type=FILE, help="Folder of <case>.mhd: drop candidates far outside.")
+@click.option(
+    "--lung-masks", type=FOLDER, help="Folder of lung masks <case>.mhd; drops candidates outside."
+)
 @option(
     "--slack",
     NOT_NEGATIVE,
     10.0,
-    "How far outside the lungs a candidate may be, mm.",
+    "Largest distance outside the lungs.",
     to="slack_mm",
 )
-@click.option("--candidates", type=FILE, help="The common list; default: the first submission's.")
-@click.option("--series", type=FILE, help="List of cases: restricts them.")
-@option("--protocol", str, "luna16", "Name or TOML file.")
-@click.option("--table", type=FILE, help="CSV for the table of all combinations.")
+@click.option(
+    "--candidates", type=FILE, help="Common list of candidates.  [default: the first submission]"
+)
+@click.option("--series", type=FILE, help="List of cases to use, in this order.")
+@option("--protocol", str, "luna16", "Test protocol.")
+@click.option("--table", type=FILE, help="CSV for the scores of all combinations.")
 def command(
     submissions: tuple[Path, ...],
     reference: Path,
-    by: str,
+    method: str,
     out: Path | None,
     table: Path | None,
     **chosen: object,
 ) -> None:
-    r"""Combine SUBMISSIONS, and tabulate the results of every combination.
+    r"""Combine SUBMISSIONS, and score every combination.
 
     \b
     nodulebench combine a.csv b.csv c.csv --reference luna16/ --out candidates.csv
-    nodulebench combine a.csv b.csv --by scores --reference luna16/ --out mean.csv
+    nodulebench combine a.csv b.csv --method scores --reference luna16/ --out mean.csv
     """
     from nodulebench.evaluation.combine import (
         CombinationChoice,
@@ -81,12 +85,12 @@ def command(
     with ProgressLine("combining"):
         both = (submissions, reference)
         combination = call_with(
-            combine_files, chosen, *both, is_by_scores=by == "scores", choice=choice, out=out
+            combine_files, chosen, *both, is_by_scores=method == "scores", choice=choice, out=out
         )
     print_notices("warning", combination.notices)
     print_rows(combination.rows, combination.operating_points)
     if out is not None:
-        click.echo(f"wrote {out}: {combination.marks.height} candidates")
+        print_done(f"wrote {out}: {combination.marks.height} candidates")
     if table is not None:
         write_rows(combination, table)
     print_written(table)

@@ -7,6 +7,7 @@ import click
 from nodulebench.cli.help import DONE, NOT_MET
 from nodulebench.cli.options import (
     FILE,
+    FOLDER,
     POSITIVE,
     WHOLE,
     OwnKey,
@@ -28,37 +29,36 @@ from nodulebench.cli.terminal import ProgressLine
 @click.command("compare")
 @click.argument("folder", metavar="NEW", type=FILE)
 @click.argument("old", metavar="[OLD]", required=False, type=FILE)
-@click.option("--baseline", help="Without OLD: the algorithm to compare the others with.")
+@click.option("--baseline", help="Algorithm to compare with, instead of OLD.")
 @click.option(
     "--margin",
     type=POSITIVE,
-    help="Largest loss that does not matter: tests non-inferiority and equivalence.",
+    help="Margin of the tests for non-inferiority and equivalence.",
 )
 @click.option(
     "--no-worse-than",
     "gate",
     metavar="MARGIN",
     type=POSITIVE,
-    help="As --margin, and exit 3 unless non-inferiority is shown in each --metric; "
-    "default: in the CPM or the first metric that is better when higher.",
+    help="As --margin; the exit status is 3 unless non-inferiority is shown for each metric.",
 )
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
-    help="Metric; may be given several times. Default: those of the protocol.",
+    help="Metric; may be repeated.  [default: those of the protocol]",
 )
-@click.option("--bootstraps", type=click.IntRange(min=2), help="Number of paired resamples.")
-@option("--permutations", WHOLE, 2000, "Random swaps of each permutation test; 0: none.")
+@click.option("--bootstraps", type=click.IntRange(min=2), help="Number of bootstrap samples.")
+@option("--permutations", WHOLE, 2000, "Number of random permutations; 0 skips the test.")
 @click.option(
     "--all",
     "is_all",
     is_flag=True,
-    help="Print every difference, rank and nodule, not only the answer.",
+    help="Print every difference, rank and nodule.",
 )
 @own_key_options()
 @evaluation_option
-@click.option("--out", type=FILE, help="On a sealed set: new folder for the laboratory's report.")
+@click.option("--out", type=FOLDER, help="Sealed test set: new folder for the laboratory's report.")
 def command(
     folder: Path,
     old: Path | None,
@@ -69,10 +69,11 @@ def command(
     out: Path | None,
     **options: object,
 ) -> int:
-    r"""Compare NEW with OLD, or the algorithms in NEW with one of them.
+    r"""Compare NEW with OLD, or the algorithms in NEW with a baseline.
 
-    Both are folders that evaluate wrote, on the same test set under the same protocol. NEW may be a
-    sealed set: the algorithms that were evaluated on it are compared by their stored results.
+    Both are folders that `evaluate` wrote, for the same test set and protocol. NEW may be a sealed
+    set: its stored results are then compared. Without --metric, --no-worse-than tests the CPM, or
+    the first metric that is better when higher.
 
     \b
     nodulebench evaluate new.csv old.csv --reference luna16/ --out result/

@@ -6,23 +6,25 @@ import click
 
 from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import FILE
-from nodulebench.cli.terminal import with_progress
+from nodulebench.cli.terminal import print_done, with_progress
 
 
 @click.group("conformance", invoke_without_command=True)
 @click.option(
     "--scorer",
     metavar="COMMAND",
-    help="Called as COMMAND annotations excluded seriesuids submission OUTDIR; "
-    "writes OUTDIR/result.json with counts, sensitivity and cpm.",
+    help="Scorer to test.  [default: NoduleBench]",
 )
-@click.option("--case", "cases", multiple=True, help="Run this case only; may be repeated.")
-@click.option("--verbose", "-v", is_flag=True, help="Print what each case teaches.")
+@click.option("--case", "cases", multiple=True, help="Name of a case; may be repeated.")
+@click.option("--verbose", "-v", is_flag=True, help="Explain each case.")
 @click.pass_context
 def command(
     context: click.Context, scorer: str | None, cases: tuple[str, ...], verbose: bool
 ) -> int | None:
-    r"""Run the golden edge cases and print which ones the scorer passes.
+    r"""Run the golden test cases, and print which ones the scorer passes.
+
+    A scorer is called as COMMAND annotations excluded seriesuids submission FOLDER. It writes
+    FOLDER/result.json with counts, sensitivity and cpm.
 
     \b
     nodulebench conformance
@@ -50,13 +52,13 @@ def command(
 
 
 @command.command("export")
-@click.argument("out", metavar="DIR", type=FILE)
+@click.argument("out", metavar="FOLDER", type=FILE)
 def export(out: Path) -> None:
-    r"""Write every golden case into DIR: the input of a scorer, and the expected answer.
+    r"""Write the golden test cases with their expected answers into FOLDER.
 
     \b
     nodulebench conformance export golden/
     """
     from nodulebench.evaluation.conformance import export_cases
 
-    click.echo(f"wrote {out}: {export_cases(out)} cases")
+    print_done(f"wrote {out}: {export_cases(out)} cases")

@@ -2,37 +2,44 @@
 
 import click
 
-from nodulebench.cli.options import FILE, call_with, print_notices
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.options import FILE, PATH, call_with, print_notices
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 
 @click.command("convert")
 @click.argument("source", metavar="INPUT", type=FILE)
 @click.argument("target", metavar="OUTPUT", type=FILE)
 @click.option(
-    "--from", "from_format", metavar="FORMAT", help="Format of INPUT; default: recognised."
+    "--from", "from_format", metavar="FORMAT", help="Format of INPUT.  [default: recognised]"
 )
 @click.option("--to", "to_format", metavar="FORMAT", required=True, help="Format of OUTPUT.")
 @click.option(
     "--what",
     type=click.Choice(["marks", "reference", "readings"]),
-    help="What INPUT holds; default: recognised.",
+    help="Content of INPUT.  [default: recognised]",
 )
-@click.option("--cases", type=FILE, help="Table of cases with geometry, or folder of CT.")
-@click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
-@click.option("--rule", help="Rule of a result whose labels are written; default: the first.")
 @click.option(
-    "--readers", type=FILE, help="Readers of a result: table of algorithm, treatment, reader_id."
+    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
+)
+@click.option(
+    "--columns", help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file."
+)
+@click.option("--rule", help="Mark rule whose labels are written.  [default: the first]")
+@click.option(
+    "--reader-table",
+    "readers",
+    type=FILE,
+    help="Table of the readers of a result: algorithm, treatment, reader_id.",
 )
 def command(**options: object) -> None:
-    r"""Convert marks, a reference or readings between formats, and report losses.
+    r"""Convert marks, a reference or readings, and report what is lost.
 
     DICOM reports and segmentations refer to the images: give their folder as --cases. A workbook
-    for RJafroc, points for 3D Slicer and a worklist are made from the folder of an evaluation:
+    for RJafroc, points for 3D Slicer and a worklist are made from the folder of a result:
 
     \b
     nodulebench convert result study.xlsx --to jafroc_xlsx
-    nodulebench convert result study.xlsx --to jafroc_xlsx --readers who.csv
+    nodulebench convert result study.xlsx --to jafroc_xlsx --reader-table who.csv
     nodulebench convert result points --to slicer_markups
     nodulebench convert result worklist.csv --to worklist_csv
     """
@@ -44,7 +51,7 @@ def command(**options: object) -> None:
     print_notices("lost", done.losses)
     kinds = {"marks": "marks", "readings": "findings", "result": "nodules"}
     kind = kinds.get(done.what, "nodules and ignored findings")
-    click.echo(
+    print_done(
         f"wrote {options['target']}: {done.items} {kind} of {done.cases} cases, "
         f"{done.from_format} to {done.to_format}"
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, nodules_option, option, print_written
+from nodulebench.cli.options import FILE, FOLDER, PATH, nodules_option, option, print_written
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import LanguageName, translator
@@ -14,12 +14,12 @@ COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 
 @click.command("coverage")
 @click.argument("test_set", type=FILE)
-@click.option("--design", help="Published design (fg-ai4h, luna16, nifdc-2022) or TOML file.")
-@click.option("--cases", type=FILE, help="Table of cases: hospitals, scanners, doses, approvals.")
+@click.option("--design", help="Design of a test set: fg-ai4h, luna16, nifdc-2022 or a TOML file.")
+@click.option("--cases", type=PATH, help="Table of cases (hospitals, scanners, doses, approvals).")
 @nodules_option
-@click.option("--against", type=FILE, help="Another test set: report how the two differ.")
-@click.option("--out", type=FILE, help="Folder for coverage.json and coverage.html.")
-@option("--language", ["en", "zh"], "en", "Language of the page.", to="name")
+@click.option("--compare-with", "against", type=PATH, help="Another test set to compare with.")
+@click.option("--out", type=FOLDER, help="Folder for coverage.json and coverage.html.")
+@option("--language", ["en", "zh"], "en", "Language of the page or report.", to="name")
 def command(
     test_set: Path,
     design: str | None,
@@ -29,13 +29,13 @@ def command(
     out: Path | None,
     name: LanguageName,
 ) -> None:
-    r"""Report the composition of TEST_SET (a bundle or reference); check it against a design.
+    r"""Describe TEST_SET, and check it against a design.
 
-    Ends with 1 if a required rule is not met.
+    TEST_SET is a bundle or reference. The exit status is 1 if a mandatory rule is not met.
 
     \b
     nodulebench coverage testset/ --design fg-ai4h --out composition/
-    nodulebench coverage testset/ --against luna16/
+    nodulebench coverage testset/ --compare-with luna16/
     """
     from nodulebench.curation.coverage import cover_files, write_coverage
 

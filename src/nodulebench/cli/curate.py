@@ -6,6 +6,7 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
+    FOLDER,
     call_with,
     executor_options,
     option,
@@ -17,18 +18,20 @@ from nodulebench.core.executor import ExecutorChoice
 
 
 @click.command("curate")
-@click.argument("dicom_dir", type=FILE)
-@click.option("--design", help="A published design, or a TOML file; its [limits] hold.")
-@click.option("--out", required=True, type=FILE, help="Folder for cases, exclusions and the page.")
+@click.argument("dicom_dir", metavar="FOLDER", type=FILE)
+@click.option("--design", help="Design of a test set, with its [limits].")
+@click.option(
+    "--out", required=True, type=FOLDER, help="Folder for cases, exclusions and the page."
+)
 @click.option(
     "--against",
     multiple=True,
     type=FILE,
-    help="List of another set's series (UIDs, hashes); may be given several times.",
+    help="List of series in another set, to exclude; may be repeated.",
 )
-@click.option("--export", type=FILE, help="New folder for the admitted series, a folder each.")
-@option("--language", ["en", "zh"], "en", "Language of the page.")
-@executor_options("2", "Series at the same time.", before="--processes")
+@click.option("--export", type=FOLDER, help="New folder for the selected series.")
+@option("--language", ["en", "zh"], "en", "Language of the page or report.")
+@executor_options("2")
 def command(
     dicom_dir: Path,
     design: str | None,
@@ -37,9 +40,10 @@ def command(
     executor: ExecutorChoice,
     **chosen: object,
 ) -> None:
-    r"""Admit the CT series of DICOM_DIR as cases, or exclude them with coded reasons.
+    r"""Select the CT series in FOLDER that can be cases.
 
-    Subfolders, names and other files do not matter. The same command continues an interrupted run.
+    Others are excluded with a reason code. Subfolders, names and other files do not matter. The
+    same command continues an interrupted run.
 
     \b
     nodulebench curate archive/ --out curated/ --export cases/

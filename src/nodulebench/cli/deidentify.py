@@ -9,6 +9,7 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
+    FOLDER,
     OwnKey,
     call_with,
     executor_options,
@@ -16,26 +17,32 @@ from nodulebench.cli.options import (
     option,
     print_next,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, print_done
 from nodulebench.core.executor import ExecutorChoice
 
 
 @click.command("deidentify")
-@click.argument("folder", metavar="[DIR]", type=FILE, required=False)
-@click.option("--curated", type=FILE, help="Folder that 'curate' wrote: only admitted series.")
-@click.option("--out", type=FILE, help="Folder for the slices without identities.")
+@click.argument("folder", metavar="[FOLDER]", type=FILE, required=False)
+@click.option("--curated", type=FOLDER, help="Folder that 'curate' wrote; only its cases are used.")
+@click.option("--out", type=FOLDER, help="Folder for the de-identified slices.")
 @click.option(
-    "--key-table", type=FILE, help="Encrypted key table; store it apart from both folders."
+    "--key-table", type=FILE, help="Encrypted key table of names; store it apart from both folders."
 )
 @key_table_options
-@option("--prefix", str, "P", "Begins every pseudonym.")
+@option("--prefix", str, "P", "First letters of every pseudonym.")
 @option(
-    "--pixel-check/--no-pixel-check", bool, True, "Search images for text.", to="has_pixel_check"
+    "--pixel-check/--no-pixel-check",
+    bool,
+    True,
+    "Search the images for text.",
+    to="has_pixel_check",
 )
-@executor_options("all cores", "Files at the same time.", before="--jobs")
-@click.option("--check", is_flag=True, help="Only check that DIR contains no identities.")
-@click.option("--conformance", is_flag=True, help="Only print the claimed DICOM options.")
-@click.option("--show-keys", is_flag=True, help="Only print the key table, as CSV.")
+@executor_options("all cores")
+@click.option(
+    "--check", is_flag=True, help="Check that FOLDER contains no identities, and write nothing."
+)
+@click.option("--conformance", is_flag=True, help="Print the DICOM options that are claimed.")
+@click.option("--show-keys", is_flag=True, help="Print the key table as CSV.")
 def command(
     *,
     folder: Path | None,
@@ -48,10 +55,10 @@ def command(
     own_key: OwnKey,
     **given: object,
 ) -> int:
-    r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
+    r"""Remove identities from the CT slices in FOLDER.
 
-    A slice is written only if no identity is left in it; others are listed with the reason, and the
-    exit status is then 1.
+    The basic profile of DICOM PS3.15 is used. A slice is written only if no identity is left in it;
+    others are listed with the reason, and the exit status is then 1.
 
     \b
     nodulebench deidentify incoming/ --out clean/ --key-table who.keys --key ~/.ssh/ada
@@ -85,7 +92,7 @@ def command(
         folder = admitted.folder
         given["files"] = admitted.paths
     if folder is None:
-        raise click.UsageError("Missing argument 'DIR'.")
+        raise click.UsageError("Missing argument 'FOLDER'.")
     searched = {"has_pixel_check": given["has_pixel_check"]}
     if check:
         with open_executor(executor, os.cpu_count() or 1) as workers:
@@ -113,7 +120,7 @@ def command(
     if made.repeated:
         click.echo(f"repeated    {made.repeated} file(s) of the same instance")
     rate = f"{len(made.outcomes) / made.seconds:.0f} files/s, {made.bytes_read / 1e6:.0f} MB"
-    click.echo(f"wrote       {made.written} slices of {made.patients} patients to {out}")
+    print_done(f"wrote       {made.written} slices of {made.patients} patients to {out}")
     click.echo(f"took        {made.seconds:.1f} s: {rate}")
     click.echo(f"key table   {key_table}: keep it, and your key, apart from the slices")
     if made.refused:

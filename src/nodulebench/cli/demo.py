@@ -4,21 +4,21 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, option
+from nodulebench.cli.options import FOLDER, option
 from nodulebench.cli.output import print_table
 from nodulebench.cli.terminal import tell_line
 
 
 @click.command("demo")
 @option(
-    "--out", FILE, Path("nodulebench-demo"), "Folder for the test set, the report and the tables."
+    "--out", FOLDER, Path("nodulebench-demo"), "Folder for the test set, the report and the tables."
 )
-@option("--phantoms", click.IntRange(min=2), 6, "Scans to make; each has a nodule of every type.")
+@option("--count", click.IntRange(min=2), 6, "Number of scans.", to="phantoms")
 def command(out: Path, phantoms: int) -> None:
-    r"""Make CT scans with known nodules, test three detectors and their combination on them.
+    r"""Make synthetic scans, test three detectors, and write a report.
 
-    The scans are phantoms; the detectors are those of LUNA16. Needs nothing but this package: no
-    network, no extras.
+    The detectors are those of LUNA16, and their combination is tested too. The demonstration needs
+    no network and no extra packages.
 
     \b
     nodulebench demo --out nodulebench-demo

@@ -7,6 +7,8 @@ import click
 
 from nodulebench.cli.options import (
     COUNT,
+    EXISTING,
+    NEW_FOLDER,
     OwnKey,
     call_with,
     executor_options,
@@ -14,7 +16,7 @@ from nodulebench.cli.options import (
     own_key_options,
     weights_option,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, print_done
 from nodulebench.core.executor import ExecutorChoice
 
 
@@ -32,47 +34,43 @@ class _ListsDetectors(click.Command):
 
 @click.command("detect", cls=_ListsDetectors)
 @click.argument("name")
-@click.argument("case", type=click.Path(path_type=Path, exists=True))
+@click.argument("case", type=EXISTING)
 @click.option(
     "--out",
     required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the submission.",
+    type=NEW_FOLDER,
+    help="Folder for the marks.",
 )
-@option("--case-id", str, "", "Name of the case; default: its file, or series UID.")
-@click.option("--most", type=COUNT, help="Write at most so many marks per scan.")
+@option("--case-id", str, "", "Name of the case.  [default: its file name or series UID]")
+@click.option("--max-marks", "most", type=COUNT, help="Largest number of marks per scan.")
 @option(
-    "--place",
+    "--position",
     ["best", "mean"],
     "best",
-    "Position of a candidate of several detectors: that of the best of them, or the mean of their "
-    "marks, as in LUNA16.",
+    "Position of a merged candidate: that of the highest score, or the mean (LUNA16).",
 )
 @weights_option
 @option(
     "--fold",
     ["auto", "none", *map(str, range(10))],
     "auto",
-    "Score with weights that never saw this fold of LUNA16; auto: the scan's own fold, where "
-    "the weights were trained on something of it; none: weights of all folds.",
+    "Use weights that were not trained on this LUNA16 fold; auto chooses the scan's fold.",
 )
-@executor_options("2", "Scans of a test set at the same time.", before="--processes")
+@executor_options("2")
 @own_key_options()
 def command(
     name: str, case: Path, out: Path, own_key: OwnKey, executor: ExecutorChoice, **given: object
 ) -> int:
-    r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
+    r"""Find nodule candidates in CASE with the detector NAME.
 
-    NAME is a detector, or several of them joined by '+': candidates closer than 5 mm are merged,
-    the two nearest first. A network in NAME scores the candidates of the others, together with the
-    detectors' false-positive reduction; nodulebench is five detectors and both of our networks.
+    NAME is a detector, or several joined by '+': candidates closer than 5 mm are merged, the
+    nearest pairs first. A network in NAME scores the candidates of the others, in addition to the
+    detectors' false-positive reduction. 'nodulebench' is five detectors and two networks.
     CASE is a folder or zip of DICOM, a .dcm file of many frames, a .mhd, .mha, .nii or .nii.gz
     file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
     scans are read; one that cannot be read is reported, counts as failed, and gives exit status 1.
     So does one with implausible lungs; its marks are written, with warnings.json.
-    With --weights you use your own networks and classifiers. Of weights of several folds, those
-    that never saw a scan score it.
-    Encrypted images of a sealed set are decrypted case by case, for those who score on it (--key).
+    Encrypted images of a sealed set are decrypted case by case with --key.
 
     \b
     nodulebench detect mot_m5lv1 scan.mhd --out marks/
@@ -126,7 +124,7 @@ def command(
         click.echo(f"warning: {name}: {in_english(warning)}", err=True)
     marks = sum(detection.marks.height for detection in detections)
     read = len(detections) - len(failed)
-    click.echo(f"wrote {out}: {marks} marks on {read} scan{'' if read == 1 else 's'}")
+    print_done(f"wrote {out}: {marks} marks on {read} scan{'' if read == 1 else 's'}")
     if options.weights or any(detection.fold is not None for detection in detections):
         click.echo(f"weights trained on {detect.training_data(detections)}")
     for detection in failed:

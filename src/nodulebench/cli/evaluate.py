@@ -8,6 +8,8 @@ import click
 from nodulebench.cli.help import DONE, PROBLEM, VERDICT_STATUS
 from nodulebench.cli.options import (
     FILE,
+    FOLDER,
+    PATH,
     OwnKey,
     call_with,
     executor_options,
@@ -29,39 +31,43 @@ if TYPE_CHECKING:
 
 @click.command("evaluate")
 @click.argument("marks", nargs=-1, type=FILE)
-@click.option("--reference", required=True, type=FILE, help="Bundle, LUNA16 folder or NIFDC CSV.")
-@click.option("--protocol", help="Name or TOML file.  [default: luna16, or the plan's]")
-@click.option("--plan", type=FILE, help="Frozen test plan: its protocol, and a verdict.")
-@click.option("--out", type=FILE, help="Folder for evaluation.json, report.html and tables.")
-@click.option("--force", is_flag=True, help="Replace a result in the folder of --out.")
 @click.option(
-    "--name", "names", multiple=True, help="Name of the algorithm; repeat for each MARKS."
+    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
 )
-@click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
-@click.option("--cases", type=FILE, help="Table of cases (geometry, patients, strata), or CT.")
+@click.option("--protocol", help="Test protocol.  [default: luna16, or the plan's]")
+@click.option("--plan", type=FILE, help="Frozen test plan; the result then includes a verdict.")
+@click.option("--out", type=FOLDER, help="Folder for evaluation.json, report.html and tables.")
+@click.option("--force", is_flag=True, help="Replace a result that is already in the folder.")
+@click.option("--name", "names", multiple=True, help="Name of the algorithm; one for each MARKS.")
+@click.option("--series", type=FILE, help="List of cases to use, in this order.")
+@click.option(
+    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
+)
 @nodules_option
-@click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
-@click.option("--candidates", type=FILE, help="Candidate list that the marks score.")
+@click.option(
+    "--columns", help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file."
+)
+@click.option("--candidates", type=FILE, help="List of the candidates that the marks score.")
 @click.option(
     "--at-fp",
     type=click.FloatRange(min=0, min_open=True),
-    help="Read recall, precision, misses, strata at this many false positives per case.",
+    help="Report recall, precision and misses at this number of false positives per case.",
 )
-@click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the bootstrap.")
+@click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap samples.")
+@click.option("--seed", type=click.IntRange(min=0), help="Random seed.")
 @own_key_options()
+@click.option("--developer", help="Developer of the algorithm, whose evaluation budget is used.")
 @click.option(
-    "--developer", help="On a sealed set: the algorithm's developer; evaluations are counted."
+    "--submissions", "roster", type=FILE, help="CSV of submissions: file, developer, alias."
 )
-@click.option("--roster", type=FILE, help="On a sealed set: CSV of file, developer, alias.")
 @click.option(
     "--checkpoint",
     "checkpoints",
     type=FILE,
     multiple=True,
-    help="On a sealed set: a checkpoint that its log must contain.",
+    help="Require this checkpoint in the log; may be repeated.",
 )
-@executor_options("1", "Rules that are estimated at the same time.")
+@executor_options("1")
 def command(
     own_key: OwnKey,
     developer: str | None,
@@ -70,13 +76,13 @@ def command(
     executor: ExecutorChoice,
     **fields: object,
 ) -> int:
-    r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
+    r"""Score MARKS, one file or folder per algorithm, under a protocol.
 
     \b
     nodulebench evaluate my_marks.csv --reference luna16/ --protocol luna16 --out result/
     nodulebench evaluate my_marks.csv --reference sealed/ --plan plan.json \
         --key ~/.ssh/bo --developer "Example Ltd" --out feedback/
-    nodulebench evaluate --roster roster.csv --reference sealed/ --protocol nifdc-2022 \
+    nodulebench evaluate --submissions roster.csv --reference sealed/ --protocol nifdc-2022 \
         --key ~/.ssh/bo --out feedback/
     """
     from nodulebench.evaluation.service import EvaluateOptions, evaluate_files
@@ -86,13 +92,15 @@ def command(
         raise click.UsageError("Missing argument 'MARKS...'.")
     if developer is not None or roster is not None:
         if executor != ExecutorChoice():
-            raise click.UsageError("a sealed set is evaluated by this process only")
+            raise click.UsageError(
+                "A sealed set is evaluated by this process only: leave out --executor."
+            )
         is_single = len(options.marks) == 1 and bool(developer)
         has_others = any(getattr(options, name) for name in NOT_ON_SEALED)
         if has_others or not own_key.is_given or (is_single if roster else not is_single):
             raise click.UsageError(
                 "a sealed set takes one submission, --key and --developer, or --key and "
-                "--roster, and neither tables of cases and nodules nor --name and --columns"
+                "--submissions, and neither tables of cases and nodules nor --name and --columns"
             )
         return evaluate_on_sealed(
             options, own_key, developer=developer or "", roster=roster, checkpoints=checkpoints

@@ -4,24 +4,30 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, executor_options
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.options import EXISTING_FOLDER, FILE, NEW_FOLDER, PATH, executor_options
+from nodulebench.cli.terminal import ProgressLine, print_done
 from nodulebench.core.executor import ExecutorChoice
-
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 @click.command("examples")
-@click.argument("out", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--reference", required=True, type=FILE, help="The nodules of the scans.")
-@click.option("--blocks", type=FOLDER, help="blocks.csv and foldN.npz.xz; or")
-@click.option("--images", type=FOLDER, help="whole scans: a folder of images, a test set.")
-@click.option("--detectors", help="Detectors and detection networks, joined by '+'; or")
+@click.argument("out", type=NEW_FOLDER)
 @click.option(
-    "--candidates", multiple=True, type=FILE, help="lists of candidates; the first is scored."
+    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
 )
-@click.option("--folds", help="Of scans a table of series and folds; of blocks such as 0,1.")
-@executor_options("2", "Blocks at the same time.", before="--processes")
+@click.option(
+    "--blocks", type=EXISTING_FOLDER, help="Folder of image blocks: blocks.csv and foldN.npz.xz."
+)
+@click.option("--images", type=EXISTING_FOLDER, help="Folder of scans, instead of --blocks.")
+@click.option("--detectors", help="Detectors whose candidates are used, joined by '+'.")
+@click.option(
+    "--candidates",
+    multiple=True,
+    type=FILE,
+    help="List of candidates, instead of --detectors; may be repeated, the first is scored.",
+)
+@click.option("--folds", type=FILE, metavar="FILE", help="Table of series and folds, for scans.")
+@click.option("--block-folds", help="Folds of blocks to use, such as 0,1.")
+@executor_options("2")
 def command(
     out: Path,
     reference: Path,
@@ -29,16 +35,17 @@ def command(
     images: Path | None,
     detectors: str | None,
     candidates: tuple[Path, ...],
-    folds: str | None,
+    folds: Path | None,
+    block_folds: str | None,
     executor: ExecutorChoice,
 ) -> None:
-    r"""Write candidates with their images to the folder OUT, for `nodulebench train`.
+    r"""Cut training examples from images into the folder OUT.
 
-    A candidate within the radius of a nodule counts as a nodule; on an excluded finding it is
-    neither. Several detectors give one merged list, which is scored; all their candidates are
-    trained on. OUT holds the arrays, the candidates to be scored, the folds and, for blocks, a
-    reference. The faces of blocks are moved in at random, because each block has a nodule in its
-    middle. A scan that the table of folds lacks is scored and never trained on.
+    `nodulebench train` reads them. A candidate within the radius of a nodule counts as a nodule; on
+    an excluded finding it is not used. Several detectors give one merged list, which is scored; all
+    their candidates are trained on. OUT holds the arrays, the candidates to be scored, the folds
+    and, for blocks, a reference. The faces of blocks are moved in at random, because each block has
+    a nodule in its middle. A scan that the table of folds lacks is scored and never trained on.
 
     \b
     nodulebench examples blocks/ --blocks nodule_blocks/ --reference luna16/ --detectors etrocad+m5l
@@ -60,7 +67,7 @@ def command(
                 blocks,
                 reference,
                 source,
-                folds=_numbers(folds),
+                folds=_numbers(block_folds),
                 executor=workers,
                 progress=line.tell,
             )
@@ -70,10 +77,10 @@ def command(
                 images,
                 reference,
                 source,
-                folds=Path(folds) if folds else None,
+                folds=folds,
                 progress=line.tell,
             )
-    click.echo(
+    print_done(
         f"wrote {out}: {summary.candidates} candidates in {summary.cases} images, "
         f"{summary.nodules} of them on nodules, {summary.scored} to be scored; "
         f"{summary.megabytes:.1f} MiB"
@@ -84,4 +91,4 @@ def _numbers(text: str | None) -> list[int]:
     try:
         return [int(number) for number in text.split(",")] if text else list(range(10))
     except ValueError as error:
-        raise click.UsageError(f"--folds of blocks are numbers, not '{text}'.") from error
+        raise click.UsageError(f"--block-folds are numbers, not '{text}'.") from error

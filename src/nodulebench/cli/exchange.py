@@ -5,7 +5,11 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import (
+    EXISTING,
+    EXISTING_FOLDER,
     FILE,
+    FOLDER,
+    KEY,
     OwnKey,
     option,
     own_key_options,
@@ -17,26 +21,32 @@ from nodulebench.cli.terminal import ProgressLine
 
 @click.group("exchange")
 def command() -> None:
-    """Cases on a disk for an algorithm elsewhere, and its marks back."""
+    """Send encrypted cases to a developer, and import the marks."""
 
 
 @command.command("pack")
-@click.argument("test_set", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--out", required=True, type=FILE, help="New folder, for the disk.")
-@click.option("--record", required=True, type=FILE, help="New file that stays here.")
-@click.option("--to", "recipient", required=True, type=FILE, help="Public OpenSSH key.")
-@option("--image", ["metaimage", "nifti", "dicom"], "metaimage", "Form of the scans.")
+@click.argument("test_set", type=EXISTING_FOLDER)
+@click.option("--out", required=True, type=FOLDER, help="New folder for the encrypted cases.")
+@click.option("--record", required=True, type=FILE, help="Record of the case names; keep it here.")
+@click.option("--recipient", required=True, type=KEY, help="Public OpenSSH key of the developer.")
+@option(
+    "--image-format",
+    ["metaimage", "nifti", "dicom"],
+    "metaimage",
+    "Format of the images.",
+    to="image",
+)
 @own_key_options()
 def pack(
     test_set: Path, out: Path, record: Path, recipient: Path, image: str, own_key: OwnKey
 ) -> None:
-    r"""Write the images of TEST_SET, encrypted for one key, under names that say nothing.
+    r"""Encrypt the images of TEST_SET for a developer, under pseudonyms.
 
-    No reference goes out. The record says which case is called what; without it the marks cannot
-    be brought back. On a sealed set it is a separate action in the log, and is not charged.
+    The reference is not included. The record maps the pseudonyms to the cases; without it the marks
+    cannot be imported. On a sealed set the export is logged, and is not deducted from a budget.
 
     \b
-    nodulebench exchange pack set/ --out disk/ --record exchange.json --to developer.pub
+    nodulebench exchange pack set/ --out disk/ --record exchange.json --recipient developer.pub
     """
     from nodulebench.runner.exchange import pack as pack_cases
     from nodulebench.security.keys import read_public_key
@@ -58,11 +68,11 @@ def pack(
 
 
 @command.command("unpack")
-@click.argument("marks", type=click.Path(path_type=Path, exists=True))
-@click.option("--record", required=True, type=FILE, help="What `pack` left here.")
-@click.option("--out", required=True, type=FILE, help="Folder for the submission.")
+@click.argument("marks", type=EXISTING)
+@click.option("--record", required=True, type=FILE, help="Record of the case names; keep it here.")
+@click.option("--out", required=True, type=FOLDER, help="Folder for the marks.")
 def unpack(marks: Path, record: Path, out: Path) -> None:
-    r"""Import MARKS of the exported cases as a submission.
+    r"""Import MARKS of the encrypted cases as a submission.
 
     \b
     nodulebench exchange unpack marks.csv --record exchange.json --out submission/

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, WHOLE, option
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.options import COUNT, FILE, PATH, WHOLE, option
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 @click.group("folds")
 def command() -> None:
-    """Make and check the folds of a cross-validation, and merge their submissions."""
+    """Make, check and merge the folds of a cross-validation."""
 
 
 @command.command("make")
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--reference", required=True, type=FILE, help="The test set.")
-@click.option("--cases", type=FILE, help="Table of cases with their patients.")
-@option("--count", COUNT, 10, "How many folds.")
-@option("--seed", WHOLE, 0)
+@click.option("--reference", required=True, type=PATH, help="Test set.")
+@click.option("--cases", type=PATH, help="Table of cases with their patients.")
+@option("--count", COUNT, 10, "Number of folds.")
+@option("--seed", WHOLE, 0, "Random seed.")
 def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) -> None:
-    r"""Draw folds of equal size, the cases of a patient in one, and write them to the table OUT.
+    r"""Draw folds of equal size, and write them to the table OUT.
 
-    If every patient has one case, folds differ by at most one case; they have similar numbers of
-    nodules.
+    All cases of a patient are in one fold. If every patient has one case, folds differ by at most
+    one case; they have similar numbers of nodules.
 
     \b
     nodulebench folds make folds.csv --reference luna16/
@@ -39,19 +39,19 @@ def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) 
     with ProgressLine("drawing"):
         sizes = make_folds(reference, out, count=count, seed=seed, cases=cases)
     _show(sizes)
-    click.echo(f"wrote {out}")
+    print_done(f"wrote {out}")
 
 
 @command.command("merge")
 @click.argument("submissions", nargs=-1, required=True, type=FILE)
-@click.option("--folds", required=True, type=FILE, help="The table of series and folds.")
-@click.option("--out", required=True, type=FILE, help="A .csv file as LUNA16's, or a folder.")
-@option("--name", str, "", "Of the algorithm; default: that of --out.")
+@click.option("--folds", required=True, type=FILE, help="Table of series and folds.")
+@click.option("--out", required=True, type=PATH, help="LUNA16 CSV, or a folder.")
+@option("--name", str, "", "Name of the algorithm.  [default: that of --out]")
 def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> None:
-    r"""Merge SUBMISSIONS, one of each fold, into the one that is evaluated.
+    r"""Merge SUBMISSIONS, one for each fold, into one submission.
 
-    The marked cases tell the fold of a submission; a file with only a header is of a fold in which
-    nothing was found. Errors are: a case that two files mark, a case in no fold, a submission of
+    The marked cases show the fold of a submission; a file with only a header belongs to a fold
+    without marks. Errors are: a case that two files mark, a case in no fold, a submission of
     several folds, and a fold without a submission.
 
     \b
@@ -64,15 +64,15 @@ def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> N
     for fold, path in merged.folds.items():
         click.echo(f"fold {fold}: {path}")
     none = f", {merged.without} cases have no mark" if merged.without else ""
-    click.echo(f"wrote {out}: {merged.marks} marks on {merged.cases} cases{none}")
+    print_done(f"wrote {out}: {merged.marks} marks on {merged.cases} cases{none}")
 
 
 @command.command("check")
 @click.argument("folds", nargs=-1, required=True, type=FILE)
-@click.option("--reference", required=True, type=FILE, help="The test set, all of it tested.")
-@click.option("--cases", type=FILE, help="Table of cases with their patients.")
+@click.option("--reference", required=True, type=PATH, help="Test set.")
+@click.option("--cases", type=PATH, help="Table of cases with their patients.")
 def check(folds: tuple[Path, ...], reference: Path, cases: Path | None) -> None:
-    r"""Check that every case is tested exactly once, in a fold that was not trained on it.
+    r"""Check that every case is tested once and not trained on.
 
     FOLDS is one table with the columns seriesuid and fold (optionally part: test or train), or a
     list of cases for each fold.

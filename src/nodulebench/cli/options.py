@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from nodulebench.cli.terminal import print_done
 from nodulebench.core.errors import InputError
 from nodulebench.core.executor import ExecutorChoice
 from nodulebench.i18n.translator import in_english
@@ -22,7 +23,17 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 Run = Callable[..., object]
 
-FILE = click.Path(path_type=Path)
+
+def _path(wanted: str, *, exists: bool = False, **more: bool) -> "click.Path[Path]":
+    """A path; the help shows what is wanted, such as FILE."""
+    kind = click.Path(path_type=Path, exists=exists, **more)
+    kind.name = wanted
+    return kind
+
+
+FILE, FOLDER, PATH, KEY = map(_path, ("file", "folder", "path", "key"))
+EXISTING, NEW_FOLDER = _path("path", exists=True), _path("folder", file_okay=False)
+EXISTING_FOLDER = _path("folder", exists=True, file_okay=False)
 COUNT = click.IntRange(min=1)
 WHOLE = click.IntRange(min=0)
 SHARE = click.FloatRange(0, 1)
@@ -31,15 +42,15 @@ NOT_NEGATIVE = click.FloatRange(min=0)
 
 
 nodules_option = click.option(
-    "--nodules", type=FILE, help="Table of further facts about nodules, by id or position."
+    "--nodules", type=FILE, help="Table of extra nodule attributes, by ID or position."
 )
 
 
 weights_option = click.option(
     "--weights",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Weights of networks, and classifiers of detectors: a file, or a folder.",
+    type=EXISTING,
+    help="File or folder with trained weights; may be repeated.",
 )
 
 
@@ -71,13 +82,13 @@ def call_with(
 def print_written(*paths: Path | None) -> None:
     for path in paths:
         if path is not None:
-            click.echo(f"wrote {path}")
+            print_done(f"wrote {path}")
 
 
 def print_next(*commands: str) -> None:
     """Print the commands that may come next."""
     for number, command in enumerate(commands):
-        click.echo(f"{'or  ' if number else 'next'}  {command}")
+        print_done(f"{'or  ' if number else 'next'}  {command}")
 
 
 def print_notices(word: str, notices: "Iterable[Notice]") -> None:
@@ -91,10 +102,10 @@ _OPTIONS = (
         "--port",
         click.IntRange(0, 65535),
         0,
-        "Port on this machine only; 0: the last one, or any free port.",
+        "Local port; 0 uses the last port, or any free one.",
     ),
-    option("--language", ["en", "zh"], "en", "Language of the page."),
-    click.option("--browser/--no-browser", default=True, help="Open the page at once."),
+    option("--language", ["en", "zh"], "en", "Language of the page or report."),
+    click.option("--browser/--no-browser", default=True, help="Open the page in a browser."),
 )
 
 
@@ -123,11 +134,11 @@ EXECUTORS = "local|dask|dask://HOST:PORT|slurm"
 
 
 def executor_options(
-    usual: str, words: str = "Tasks at the same time.", *, before: str = ""
+    usual: str, words: str = "Number of parallel processes."
 ) -> Callable[[Run], Run]:
     """Add the options of an executor; the command gets them as ``executor``.
 
-    ``usual`` is the default number of workers, ``before`` an older name of ``--workers``.
+    ``usual`` is the default number of workers.
     """
 
     def add(command: Run) -> Run:
@@ -138,10 +149,9 @@ def executor_options(
             tls_ca: Path | None,
             tls_cert: Path | None,
             tls_key: Path | None,
-            earlier: int | None = None,
             **given: object,
         ) -> object:
-            choice = ExecutorChoice(executor, workers or earlier, tls_ca, tls_cert, tls_key)
+            choice = ExecutorChoice(executor, workers, tls_ca, tls_cert, tls_key)
             return command(**given, executor=choice)
 
         options = [
@@ -150,15 +160,13 @@ def executor_options(
                 metavar=EXECUTORS,
                 default="local",
                 show_default=True,
-                help="Where to compute: this machine, a Dask cluster, or Slurm jobs.",
+                help="Where to run: this machine, a Dask cluster or Slurm.",
             ),
             click.option("--workers", type=COUNT, help=f"{words}  [default: {usual}]"),
-            click.option("--tls-ca", type=FILE, help="Of a cluster: certificate authority."),
-            click.option("--tls-cert", type=FILE, help="Of a cluster: your certificate."),
-            click.option("--tls-key", type=FILE, help="Of a cluster: its key."),
+            click.option("--tls-ca", type=FILE, help="Cluster: CA certificate."),
+            click.option("--tls-cert", type=FILE, help="Cluster: your certificate."),
+            click.option("--tls-key", type=KEY, help="Cluster: the key of your certificate."),
         ]
-        if before:
-            options.append(click.option(before, "earlier", type=COUNT, hidden=True))
         made: Callable[..., object] = with_executor
         for option in reversed(options):
             made = option(made)
@@ -168,6 +176,7 @@ def executor_options(
 
 
 KEY_VARIABLE = "NODULEBENCH_KEY"
+OPENS_KEY = "File with the key's passphrase in its first line."
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +210,7 @@ class OwnKey:
         return key
 
 
-OPENS_SET = "Your private OpenSSH key: opens a sealed set, and identifies you."
+OPENS_SET = "Your private OpenSSH key; it opens a sealed set."
 
 
 def own_key_options(
@@ -214,21 +223,17 @@ def own_key_options(
         def with_key(key: Path | None, key_passphrase_file: Path | None, **given: object) -> object:
             return command(**given, own_key=OwnKey(key, key_passphrase_file))
 
-        with_passphrase = click.option(
-            "--key-passphrase-file", type=FILE, help="File whose first line opens that key."
-        )(with_key)
-        return click.option("--key", type=FILE, envvar=KEY_VARIABLE, help=words)(with_passphrase)
+        with_passphrase = click.option("--key-passphrase-file", type=FILE, help=OPENS_KEY)(with_key)
+        return click.option("--key", type=KEY, envvar=KEY_VARIABLE, help=words)(with_passphrase)
 
     return add
 
 
 def key_table_options(command: Run) -> Run:
     """Add the options that open a key table: the own key, and colleagues' public keys."""
-    words = "Public key of a person who also reads and writes the key table, .pub; repeat."
-    with_colleagues = click.option(
-        "--colleague", "colleagues", type=FILE, multiple=True, help=words
-    )
-    return own_key_options("Your private OpenSSH key: opens the key table, and signs it.")(
+    words = "Public key of a colleague who uses the key table; may be repeated."
+    with_colleagues = click.option("--colleague", "colleagues", type=KEY, multiple=True, help=words)
+    return own_key_options("Your private OpenSSH key; it opens and signs the key table.")(
         with_colleagues(command)
     )
 

@@ -10,6 +10,7 @@ from nodulebench.cli.options import (
     COUNT,
     FILE,
     NOT_NEGATIVE,
+    PATH,
     POSITIVE,
     SHARE,
     Command,
@@ -30,16 +31,16 @@ if TYPE_CHECKING:
 INSIDE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 level = option("--level", INSIDE, 0.95, "Confidence level.")
-alpha = option("--alpha", INSIDE, 0.05, "Probability of passing wrongly.")
-power = option("--power", INSIDE, 0.8, "Least probability of passing rightly.")
+alpha = option("--alpha", INSIDE, 0.05, "Significance level.")
+power = option("--power", INSIDE, 0.8, "Power.")
 half_width = click.option(
-    "--half-width", type=POSITIVE, help="Half the width of the required interval."
+    "--half-width", type=POSITIVE, help="Half the width of the confidence interval."
 )
 ratio = option(
     "--negatives-per-positive",
     POSITIVE,
     1.0,
-    "Cases (or nodules) without the finding for each one with it.",
+    "Number of negatives for each positive.",
 )
 
 
@@ -48,17 +49,17 @@ def clusters(assumed_correlation: float) -> "Callable[[Command], Command]":
     kinds = {
         "--nodules-per-patient": (
             click.FloatRange(min=1),
-            "Mean number of nodules in a patient with nodules; default: 1.",
+            "Mean number of nodules in a patient with nodules.  [default: 1]",
         ),
         "--nodules-sd": (
             NOT_NEGATIVE,
-            "Its standard deviation; default: that of a geometric distribution.",
+            "Standard deviation of that number.  [default: geometric]",
         ),
-        "--reference": (FILE, "Take both from this reference of a pilot instead."),
-        "--correlation": (
+        "--reference": (PATH, "Test set of a pilot, to take both numbers from."),
+        "--nodule-correlation": (
             SHARE,
-            "Between nodules of one patient, of being found (paired: of the difference); "
-            f"default: a cautious {assumed_correlation:g}.",
+            "Correlation between nodules of a patient.  "
+            f"[default: {assumed_correlation:g}, which is cautious]",
         ),
     }
 
@@ -71,14 +72,14 @@ def clusters(assumed_correlation: float) -> "Callable[[Command], Command]":
 
 
 @click.command("sensitivity")
-@click.option("--sensitivity", type=INSIDE, required=True, help="Sensitivity expected.")
+@click.option("--sensitivity", type=INSIDE, required=True, help="Expected sensitivity.")
 @click.option(
-    "--half-width", type=INSIDE, required=True, help="Half the width of the required interval."
+    "--half-width", type=INSIDE, required=True, help="Half the width of the confidence interval."
 )
 @clusters(0.5)
 @level
 def sensitivity(**given: object) -> None:
-    r"""Nodules and patients for a sensitivity of the required precision.
+    r"""Size a test for a given precision of the sensitivity.
 
     \b
     nodulebench plan sensitivity --sensitivity 0.85 --half-width 0.05
@@ -90,13 +91,15 @@ def sensitivity(**given: object) -> None:
 
 @click.command("acceptance")
 @click.option(
-    "--unacceptable", type=INSIDE, required=True, help="Sensitivity that must not pass the test."
+    "--unacceptable", type=INSIDE, required=True, help="Value that must not pass the test."
 )
-@click.option("--expected", type=INSIDE, required=True, help="Sensitivity that shall pass.")
+@click.option(
+    "--expected", type=INSIDE, required=True, help="Expected value, which should pass the test."
+)
 @alpha
 @power
 def acceptance(**given: object) -> None:
-    r"""Smallest exact test of a claim 'sensitivity above ...': nodules and allowed misses.
+    r"""Size a test that the sensitivity is acceptable.
 
     \b
     nodulebench plan acceptance --unacceptable 0.7 --expected 0.85
@@ -111,20 +114,22 @@ def acceptance(**given: object) -> None:
     "--difference",
     type=click.FloatRange(-1, 1),
     required=True,
-    help="Expected sensitivity of the new algorithm minus that of the other.",
+    help="Expected difference, new minus old.",
 )
 @click.option(
     "--discordance",
     type=INSIDE,
     required=True,
-    help="Share of nodules that exactly one of the two finds.",
+    help="Share of nodules that only one of the two finds.",
 )
-@click.option("--margin", type=POSITIVE, help="Show non-inferiority by this margin instead.")
+@click.option(
+    "--margin", type=POSITIVE, help="Margin of non-inferiority; without it, a difference is shown."
+)
 @clusters(0.3)
 @alpha
 @power
 def paired(**given: object) -> None:
-    r"""Nodules to show a difference of two algorithms, or non-inferiority of one.
+    r"""Size a comparison of two algorithms on the same nodules.
 
     \b
     nodulebench plan paired --difference 0.05 --discordance 0.15
@@ -135,21 +140,23 @@ def paired(**given: object) -> None:
 
 
 @click.command("false-positives")
-@click.option("--rate", type=POSITIVE, help="False positives per case expected (for a precision).")
+@click.option("--rate", type=POSITIVE, help="Expected false positives per case.")
 @half_width
-@click.option("--unacceptable", type=POSITIVE, help="Rate that must not pass (for a test).")
-@click.option("--expected", type=POSITIVE, help="Rate that shall pass (for a test).")
+@click.option("--unacceptable", type=POSITIVE, help="Value that must not pass the test.")
+@click.option("--expected", type=POSITIVE, help="Expected value, which should pass the test.")
 @option(
     "--dispersion",
     NOT_NEGATIVE,
     0.0,
-    "Counts of a case have the variance rate + dispersion x rate^2.",
+    "Dispersion: the variance per case is rate + dispersion x rate^2.",
 )
 @alpha
 @power
 @level
 def false_positives(**given: object) -> None:
-    r"""Cases for false positives per case: to a precision, or for an acceptance test.
+    r"""Size a test of the false positives per case.
+
+    Give --rate and --half-width for a precision, --unacceptable and --expected for a test.
 
     \b
     nodulebench plan false-positives --rate 2 --half-width 0.3
@@ -169,32 +176,46 @@ def false_positives(**given: object) -> None:
 
 
 @click.command("auc")
-@click.option("--auc", type=click.FloatRange(0.5, 1), help="Area expected (for a precision).")
+@click.option("--auc", type=click.FloatRange(0.5, 1), help="Expected area under the curve.")
 @half_width
-@click.option("--baseline", type=click.FloatRange(0.5, 1), help="Area of the one algorithm.")
-@click.option("--expected", type=click.FloatRange(0.5, 1), help="Area of the other.")
+@click.option(
+    "--baseline-auc", "baseline", type=click.FloatRange(0.5, 1), help="Area of the old algorithm."
+)
+@click.option(
+    "--expected", type=click.FloatRange(0.5, 1), help="Expected value, which should pass the test."
+)
 @option(
     "--correlation",
     click.FloatRange(0, 0.999),
     0.0,
-    "Between the two estimates; 0: on different cases.",
+    "Correlation of the two estimates; 0 for different cases.",
 )
 @ratio
-@option("--variance", ["hanley_mcneil", "obuchowski"], "hanley_mcneil")
+@option(
+    "--variance-method",
+    ["hanley_mcneil", "obuchowski"],
+    "hanley_mcneil",
+    "Formula of the variance.",
+    to="variance",
+)
 @alpha
 @power
 @level
 def auc(**given: object) -> None:
-    r"""Positives and negatives for an area under the ROC curve, or for two areas.
+    r"""Size a test of one or two areas under the ROC curve.
+
+    Give --auc and --half-width for a precision, --baseline-auc and --expected for a comparison.
 
     \b
     nodulebench plan auc --auc 0.9 --half-width 0.05
-    nodulebench plan auc --baseline 0.8 --expected 0.85 --correlation 0.5
+    nodulebench plan auc --baseline-auc 0.8 --expected 0.85 --correlation 0.5
     """
     from nodulebench.evaluation.sample_size import size_for_auc, size_for_auc_difference
 
     if (given["auc"] is None) == (given["baseline"] is None):
-        raise click.UsageError("give either --auc and --half-width, or --baseline and --expected")
+        raise click.UsageError(
+            "give either --auc and --half-width, or --baseline-auc and --expected"
+        )
     if given["auc"] is not None:
         _print_size(size_for_auc, given, "half_width")
     else:
@@ -202,26 +223,29 @@ def auc(**given: object) -> None:
 
 
 @click.command("froc")
-@click.argument("folder", metavar="DIR", type=FILE)
-@click.option("--algorithm", required=True, help="The algorithm of interest.")
-@click.option("--baseline", required=True, help="The algorithm to compare with.")
+@click.argument("folder", metavar="FOLDER", type=FILE)
+@click.option("--algorithm", required=True, help="Name of the new algorithm.")
+@click.option("--baseline", required=True, help="Algorithm to compare with.")
 @option("--metric", str, "cpm", "Metric.")
-@click.option("--rule", help="Mark rule; default: the first of the protocol.")
-@option("--margin", NOT_NEGATIVE, 0.0, "0: show superiority; else non-inferiority by this margin.")
-@click.option("--difference", type=float, help="Plan for this difference instead of the pilot's.")
+@click.option("--rule", help="Mark rule.  [default: the first of the protocol]")
+@option("--margin", NOT_NEGATIVE, 0.0, "Margin of non-inferiority; 0 for superiority.")
+@click.option(
+    "--difference", type=float, help="Expected difference, new minus old.  [default: the pilot's]"
+)
 @click.option(
     "--size",
     "sizes",
     type=COUNT,
     multiple=True,
-    help="Number of patients to try; may be given several times.",
+    help="Number of patients to try; may be repeated.",
 )
-@option("--simulations", click.IntRange(min=100), 1000)
+@option("--simulations", click.IntRange(min=100), 1000, "Number of simulations.")
 @power
 def froc(power: float, **options: object) -> None:
-    r"""Patients for a difference in CPM (or another metric), by simulation from a pilot.
+    r"""Size a comparison by CPM from a pilot, by simulation.
 
-    DIR is the folder that evaluate wrote for the pilot set, with both algorithms in it.
+    FOLDER is the result of a pilot that `evaluate` wrote for both algorithms. Other metrics
+    are possible.
 
     \b
     nodulebench plan froc pilot/ --algorithm new --baseline old --margin 0.05
@@ -234,18 +258,20 @@ def froc(power: float, **options: object) -> None:
 
 
 @click.command("readers")
-@click.option("--difference", type=POSITIVE, required=True, help="Gain in the metric to find.")
-@click.option("--readers", type=click.IntRange(min=2), required=True, help="Readers of the study.")
-@click.option("--pilot", type=FILE, help="File that 'annotate observer analyse --out' wrote.")
-@click.option("--pilot-cases", type=click.IntRange(min=2), help="Without --pilot: its cases.")
-@click.option("--variance", type=POSITIVE, help="Of a metric over cases, pilot.")
-@click.option("--covariance-1", type=float, help="Same reader, other treatment.")
-@click.option("--covariance-2", type=float, help="Other reader, same treatment.")
-@click.option("--covariance-3", type=float, help="Other reader and treatment.")
+@click.option(
+    "--difference", type=POSITIVE, required=True, help="Expected difference, new minus old."
+)
+@click.option("--readers", type=click.IntRange(min=2), required=True, help="Number of readers.")
+@click.option("--pilot", type=FILE, help="File from 'annotate observer analyse --out'.")
+@click.option("--pilot-cases", type=click.IntRange(min=2), help="Number of cases in the pilot.")
+@click.option("--variance", type=POSITIVE, help="Variance of the metric over cases.")
+@click.option("--covariance-1", type=float, help="Covariance: same reader, other treatment.")
+@click.option("--covariance-2", type=float, help="Covariance: other reader, same treatment.")
+@click.option("--covariance-3", type=float, help="Covariance: other reader and treatment.")
 @click.option(
     "--treatment-reader-square",
     type=NOT_NEGATIVE,
-    help="Mean square of the interaction of treatments and readers, pilot.",
+    help="Mean square of the interaction of treatments and readers.",
 )
 @alpha
 @power
@@ -257,7 +283,7 @@ def readers(
     power: float,
     **numbers: float | None,
 ) -> None:
-    r"""Cases for a reader study with and without CAD, from a pilot's variance components.
+    r"""Size a reader study with and without CAD.
 
     \b
     nodulebench plan readers --difference 0.05 --readers 5 --pilot study.json
@@ -295,6 +321,7 @@ def readers(
 
 def _with_clusters(given: JsonObject) -> JsonObject:
     """The options, with the mean and SD of nodules per patient from a reference if given."""
+    given["correlation"] = given.pop("nodule_correlation")
     if given["reference"] is None:
         return given
     if given["nodules_per_patient"] is not None or given["nodules_sd"] is not None:
@@ -326,7 +353,7 @@ COMMANDS = (sensitivity, acceptance, paired, false_positives, auc, froc, readers
 
 @click.group("plan")
 def command() -> None:
-    """Calculate the size of a test."""
+    """Compute sample sizes. To freeze acceptance criteria, see test-plan."""
 
 
 for calculator in COMMANDS:
@@ -334,42 +361,42 @@ for calculator in COMMANDS:
 
 
 @command.command("size-error")
-@option("--minimum", POSITIVE, 4.0, "Smallest size, mm.", to="minimum_mm")
-@click.option("--error-sd", type=POSITIVE, help="SD of reported - true size, mm.")
-@option("--error-mean", float, 0.0, "Mean of it (bias), mm.")
+@option("--minimum", POSITIVE, 4.0, "Smallest reported size.", to="minimum_mm")
+@click.option("--error-sd", type=POSITIVE, help="Standard deviation of the size error.")
+@option("--error-mean", float, 0.0, "Mean of the size error.")
 @click.option(
     "--reference",
-    type=FILE,
-    help="Use the nodule sizes of this reference instead of a distribution.",
+    type=PATH,
+    help="Test set whose nodule sizes are used instead of a distribution.",
 )
 @click.option(
     "--errors",
     type=FILE,
-    help="Observed instead of normal errors: a table of true_mm, reported_mm.",
+    help="Table of observed sizes: true_mm, reported_mm.",
 )
 @click.option(
     "--edge",
     "edges",
     type=POSITIVE,
     multiple=True,
-    help="With --errors: sizes in mm between groups of nodules with different errors.",
+    help="Size between groups with different errors; may be repeated.",
 )
 @option(
     "--mean-excess",
     POSITIVE,
     2.0,
-    "Mean of the exponential distribution of sizes above the smallest, mm.",
+    "Mean of the sizes above the smallest one.",
     to="mean_excess_mm",
 )
 @option(
     "--tolerance",
     NOT_NEGATIVE,
     (0.0, 0.25, 0.5, 1.0, 2.0),
-    "Tolerance for size error, mm; may be given several times.",
+    "Tolerance for the size error; may be repeated.",
     to="tolerances_mm",
     multiple=True,
 )
-@option("--sensitivity", SHARE, 1.0)
+@option("--sensitivity", SHARE, 1.0, "Expected sensitivity.")
 def size_error(
     error_sd: float | None,
     error_mean: float,
@@ -377,7 +404,9 @@ def size_error(
     edges: tuple[float, ...],
     **chosen: object,
 ) -> None:
-    r"""Effect of a smallest reported size if sizes are measured with error (Fotin 2008).
+    r"""Compute the effect of size errors at a smallest size.
+
+    The method is that of Fotin 2008.
 
     \b
     nodulebench plan size-error --minimum 4 --error-sd 0.6

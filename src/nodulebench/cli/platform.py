@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, print_next, print_written
+from nodulebench.cli.options import FILE, FOLDER, PATH, option, print_next, print_written
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.evaluation.platforms import PLATFORMS
 
@@ -13,20 +13,24 @@ NAMES = click.Choice(list(PLATFORMS))
 
 @click.group("platform")
 def command() -> None:
-    """Let grand-challenge.org, Codabench or MedPerf call this scorer."""
+    """Score on grand-challenge.org, Codabench or MedPerf."""
 
 
 @command.command("pack")
 @click.argument("platform", type=NAMES)
-@click.option("--reference", required=True, type=FILE, help="Open test set: bundle, LUNA16 folder.")
-@click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
-@click.option("--image", default="nodulebench-scorer:latest", show_default=True, help="Its name.")
-@click.option("--out", required=True, type=FILE, help="New folder.")
+@click.option(
+    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
+)
+@click.option("--protocol", default="luna16", show_default=True, help="Test protocol.")
+@option(
+    "--image-name", str, "nodulebench-scorer:latest", "Name of the container image.", to="image"
+)
+@click.option("--out", required=True, type=FOLDER, help="New folder for the upload.")
 def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -> None:
-    r"""Write the folder that an organiser uploads to PLATFORM, with instructions in a README.
+    r"""Write the folder that an organiser uploads to PLATFORM.
 
-    It holds the reference without images, the protocol, and a Dockerfile with this version of the
-    scorer. A submission without marks is scored as a test.
+    It contains a README with instructions, the reference without images, the protocol, and a
+    Dockerfile with this version of the scorer. A submission without marks is scored as a test.
 
     \b
     nodulebench platform pack codabench --reference luna16/ --out bundle/
@@ -46,10 +50,12 @@ def pack(platform: str, reference: Path, protocol: str, image: str, out: Path) -
 
 @command.command("score")
 @click.argument("platform", type=NAMES)
-@click.option("--marks", type=FILE, help="Instead of the platform's path.")
-@click.option("--reference", type=FILE, help="Instead of the platform's path.")
-@click.option("--protocol", type=FILE, help="Instead of the one in the image.")
-@click.option("--out", "answer", type=FILE, help="File of metrics, instead of the platform's.")
+@click.option("--marks", type=PATH, help="Submission.  [default: the platform's path]")
+@click.option("--reference", type=PATH, help="Test set.  [default: the platform's path]")
+@click.option("--protocol", type=FILE, help="Test protocol.  [default: the one in the image]")
+@click.option(
+    "--out", "answer", type=FILE, help="File for the metrics.  [default: the platform's path]"
+)
 def score(
     platform: str,
     marks: Path | None,
@@ -57,9 +63,10 @@ def score(
     protocol: Path | None,
     answer: Path | None,
 ) -> None:
-    r"""Score as PLATFORM does, inside its container; with options, anywhere else.
+    r"""Score a submission as PLATFORM does.
 
-    Messages describe only the marks, because participants read them.
+    The platform calls this inside its container; the options allow it anywhere else. Messages
+    describe only the marks, because participants read them.
 
     \b
     nodulebench platform score codabench --marks marks.zip/ --reference bundle/reference_data \

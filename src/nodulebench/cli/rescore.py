@@ -4,26 +4,26 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option, print_notices
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.options import COUNT, EXISTING, PATH, option, print_notices
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 
 @click.command("rescore")
 @click.argument("name")
-@click.argument("candidates", type=click.Path(path_type=Path, exists=True))
-@click.option("--images", required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("candidates", type=EXISTING)
+@click.option("--images", required=True, type=EXISTING, help="Folder of scans.")
 @click.option(
     "--weights",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="File of weights, or a folder of them; default: the package's.",
+    type=EXISTING,
+    help="File or folder with trained weights; may be repeated.  [default: the package's]",
 )
-@click.option("--out", required=True, type=FILE, help="A .csv file as LUNA16's, or a folder.")
-@option("--tries", COUNT, 1, "Patches of a candidate that are averaged.")
+@click.option("--out", required=True, type=PATH, help="LUNA16 CSV, or a folder.")
+@option("--tries", COUNT, 1, "Number of patches per candidate, which are averaged.")
 def command(
     name: str, candidates: Path, images: Path, weights: tuple[Path, ...], out: Path, tries: int
 ) -> None:
-    r"""Let the network NAME score CANDIDATES, and write their probabilities as a submission.
+    r"""Score CANDIDATES with the network NAME.
 
     NAME is a network, or several joined by '+', whose probabilities are averaged. CANDIDATES is
     LUNA16's candidates.csv, or marks in any format. Images are a folder of .mhd, .mha, .nii or
@@ -44,4 +44,4 @@ def command(
     write_rescored(submission, out)
     print_notices("warning", submission.notices)
     cases = submission.marks["case_id"].n_unique()
-    click.echo(f"wrote {out}: {submission.marks.height} candidates of {cases} scans")
+    print_done(f"wrote {out}: {submission.marks.height} candidates of {cases} scans")

@@ -5,32 +5,40 @@ from typing import Literal
 
 import click
 
-from nodulebench.cli.options import FILE, POSITIVE, WHOLE, call_with, option, weights_option
+from nodulebench.cli.options import (
+    FILE,
+    NEW_FOLDER,
+    POSITIVE,
+    WHOLE,
+    call_with,
+    option,
+    weights_option,
+)
 from nodulebench.cli.terminal import with_progress
 from nodulebench.i18n.translator import in_english
-
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command("robustness")
 @click.argument("algorithm")
 @click.argument("case", type=FILE)
-@click.option("--out", type=FOLDER, help="Folder for the table and the marks of every variant.")
-@click.option("--test", "tests", multiple=True, help="Only this test; may be given several times.")
+@click.option("--out", type=NEW_FOLDER, help="Folder for the table and the marks of every variant.")
+@click.option("--test", "tests", multiple=True, help="Name of a test; may be repeated.")
 @weights_option
 @option(
-    "--image", ["metaimage", "nifti", "dicom"], "metaimage", "What a command is given as {case}."
+    "--image-format",
+    ["metaimage", "nifti", "dicom"],
+    "metaimage",
+    "Format of the images.",
+    to="image",
 )
-@option(
-    "--tolerance", POSITIVE, 3.0, "How far apart in mm the same mark may be.", to="tolerance_mm"
-)
+@option("--distance", POSITIVE, 3.0, "Marks closer than this count as one.", to="tolerance_mm")
 @option(
     "--nodule-hu",
     click.FloatRange(-800, 1000),
     20.0,
-    "Density of the inserted nodules; -600 for ground glass.",
+    "Density of the inserted nodules; -600 is ground glass.",
 )
-@option("--seed", WHOLE, 0)
+@option("--seed", WHOLE, 0, "Random seed.")
 def command(
     algorithm: str,
     case: Path,
@@ -40,11 +48,11 @@ def command(
     image: Literal["metaimage", "nifti", "dicom"],
     **strictness: object,
 ) -> int:
-    r"""Test how ALGORITHM's marks change when the image CASE is changed in known ways.
+    r"""Test how marks of ALGORITHM change when the scan CASE changes.
 
     ALGORITHM is a built-in detector's name or several joined by '+', a folder with an
-    algorithm.toml, or a command with {case} and {out}. No reference is needed. Ends with 1 if a
-    relation does not hold.
+    algorithm.toml, or a command with {case} and {out}. No reference is needed. The exit
+    status is 1 if a relation does not hold.
 
     \b
     nodulebench robustness isicad scan.mhd --out robustness/

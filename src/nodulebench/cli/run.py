@@ -8,6 +8,8 @@ import click
 
 from nodulebench.cli.options import (
     COUNT,
+    EXISTING_FOLDER,
+    NEW_FOLDER,
     OwnKey,
     call_with,
     executor_options,
@@ -27,31 +29,31 @@ PROFILES = ["native", "grand-challenge", "medperf", "map"]
 
 @click.command("run")
 @click.argument("algorithm")
-@click.argument("test_set", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("test_set", type=EXISTING_FOLDER)
 @click.option(
     "--out",
     required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the submission.",
+    type=NEW_FOLDER,
+    help="Folder for the marks.",
 )
 @option(
     "--isolation",
     ISOLATIONS,
     "auto",
-    "How to isolate the algorithm; none: not at all, for your own program.",
+    "Sandbox of the algorithm; none is only for your own program.",
 )
-@executor_options("1", "Cases at the same time.", before="--processes")
+@executor_options("1")
 @click.option(
     "--profile",
     type=click.Choice(PROFILES),
-    help="Input and output layout of an image archive without algorithm.toml.",
+    help="Layout of an image archive that has no algorithm.toml.",
 )
 @weights_option
-@option("--repeat", COUNT, 1, "Read each case this often, and compare the marks.", to="repeats")
+@option("--repeat", COUNT, 1, "Number of runs per case, whose marks are compared.", to="repeats")
 @click.option(
-    "--only-failed", "is_only_failed", is_flag=True, help="Run cases again that did not end well."
+    "--only-failed", "is_only_failed", is_flag=True, help="Run only the failed cases again."
 )
-@click.option("--dry-run", is_flag=True, help="Print what a run would need, and run nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what a run needs, and run nothing.")
 @own_key_options()
 def command(
     algorithm: str,
@@ -64,14 +66,13 @@ def command(
     weights: tuple[Path, ...],
     **options: object,
 ) -> int:
-    r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
+    r"""Run ALGORITHM in a sandbox on every case of TEST_SET.
 
-    ALGORITHM is a folder with an algorithm.toml, an image archive with its --profile, or a
-    built-in detector's name, several joined by '+', as for `detect`; --weights are those of its
-    networks. TEST_SET is a bundle, a bag, a sealed set, or a folder with images/. The algorithm
-    receives one case at a time, under a pseudonym, without network and within its limits. A case
-    that fails is a result. The same command continues a stopped run. Ends with 1 if a case has no
-    result because of the machine, and not because of the algorithm.
+    ALGORITHM is a folder with an algorithm.toml, an image archive with its --profile, or built-in
+    detectors joined by '+', as for `detect`. TEST_SET is a bundle, a bag, a sealed set, or a folder
+    with images/. The algorithm receives one case at a time, under a pseudonym, without network and
+    within its limits. A case that fails is a result. The same command continues a stopped run. The
+    exit status is 1 if the machine, and not the algorithm, is the reason that a case has no result.
 
     \b
     nodulebench run my_cad/ phantoms/ --out marks/

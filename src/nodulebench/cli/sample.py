@@ -5,19 +5,20 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import COUNT, FILE, WHOLE, print_next
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 
 @click.command("sample")
 @click.argument("pool", type=FILE)
-@click.option("--design", required=True, help="Published design or TOML file with [sampling].")
-@click.option("--count", required=True, type=COUNT, help="Cases to draw.")
-@click.option("--seed", required=True, type=WHOLE, help="Seed of the draw; record it.")
-@click.option("--out", required=True, type=FILE, help="CSV of the drawn cases.")
+@click.option("--design", required=True, help="Design of a test set, with its [sampling].")
+@click.option("--count", required=True, type=COUNT, help="Number of cases.")
+@click.option("--seed", required=True, type=WHOLE, help="Random seed; keep a record of it.")
+@click.option("--out", required=True, type=FILE, help="CSV for the drawn cases.")
 def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
-    r"""Draw cases from POOL, a table of cases or a curation, in the planned shares.
+    r"""Draw cases from POOL at random, in the planned shares.
 
-    The same seed draws the same cases; the order of the pool does not matter.
+    POOL is a table of cases, or a folder that `curate` wrote. The same seed draws the same cases;
+    the order of the pool does not matter.
 
     \b
     nodulebench sample curated/ --design design.toml --count 80 --seed 7 --out drawn.csv
@@ -34,5 +35,5 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
         click.echo(
             f"{stratum.planned:>8} {stratum.available:>8} {stratum.drawn:>8}  {values}{lack}"
         )
-    click.echo(f"wrote {out}: {len(sample.case_ids)} cases")
+    print_done(f"wrote {out}: {len(sample.case_ids)} cases")
     print_next(f"nodulebench annotate review start panel --cases {pool} --series {out} --roster …")

@@ -7,26 +7,29 @@ import click
 from nodulebench.cli.bundle import print_gaps
 from nodulebench.cli.options import (
     FILE,
+    FOLDER,
     OwnKey,
     call_with,
     own_key_options,
     print_next,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 
 @click.command("seal")
 @click.argument("bundle", type=FILE)
-@own_key_options("Your private OpenSSH key: signs the set, and identifies you.")
-@click.option("--policy", type=FILE, required=True, help="Permissions and budgets: policy.toml.")
-@click.option("--datasheet", "answers", type=FILE, help="People's statements about the set, TOML.")
-@click.option("--out", type=FILE, required=True, help="Folder of the sealed set.")
-@click.option("--encrypt-images", "encrypts_images", is_flag=True, help="Encrypt the images, too.")
+@own_key_options("Your private OpenSSH key; it signs the set.")
+@click.option(
+    "--policy", type=FILE, required=True, help="Policy of permissions and budgets (TOML)."
+)
+@click.option("--datasheet", "answers", type=FILE, help="Answers for the datasheet (TOML).")
+@click.option("--out", type=FOLDER, required=True, help="Folder for the sealed set.")
+@click.option("--encrypt-images", "encrypts_images", is_flag=True, help="Encrypt the images too.")
 def command(own_key: OwnKey, out: Path, **options: object) -> None:
-    r"""Seal the test set BUNDLE: its images stay readable, everything else needs a key.
+    r"""Encrypt the reference of BUNDLE, sign the set and start its log.
 
-    The policy names people's public keys. Your own key identifies you and signs, and each person's
-    key opens what their roles need.
+    The images stay readable; everything else needs a key. The policy names people's public keys.
+    Your own key identifies you and signs, and each person's key opens what their roles need.
 
     BUNDLE itself is not changed. The same command completes an interrupted run.
 
@@ -58,7 +61,7 @@ def command(own_key: OwnKey, out: Path, **options: object) -> None:
             "nodules in the same way",
             err=True,
         )
-    click.echo(f"wrote {out}")
+    print_done(f"wrote {out}")
     print_next(
         f"nodulebench verify {out} --key …",
         f"nodulebench evaluate --roster roster.csv --reference {out} --key … --out FEEDBACK",

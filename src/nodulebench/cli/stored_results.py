@@ -23,7 +23,7 @@ def evaluation_option(command: Command) -> Command:
         "--evaluation",
         "evaluations",
         multiple=True,
-        help="On a sealed set: alias or number of an evaluation; may be repeated.  [default: all]",
+        help="Stored evaluation to use; may be repeated.  [default: all]",
     )(command)
 
 

@@ -6,19 +6,24 @@ line, warning, error and traceback is cleaned: a character that a terminal would
 ``click.style`` marks colours by a secret word.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import TextIOWrapper
 from itertools import count
 from secrets import token_hex
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 import click
 from click import termui
+
+if TYPE_CHECKING:
+    from nodulebench.core.json_types import JsonValue
 
 _OURS = f"\ue000{token_hex(8)}"
 _COLOURS = _OURS + r"(\[[0-9;]*m)"
@@ -119,6 +124,52 @@ def commanded() -> TextIO:
     return cast("TextIO", stream.stream if isinstance(stream, _Guarded) else stream)
 
 
+_QUIET, _JSON = f"{__name__}.quiet", f"{__name__}.json"
+
+
+def set_quiet(context: click.Context, _parameter: click.Parameter, given: bool) -> None:
+    """The callback of ``--quiet``."""
+    context.meta[_QUIET] = given or context.meta.get(_QUIET, False)
+
+
+def is_quiet() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_QUIET))
+
+
+def print_done(text: str) -> None:
+    """Print a line about what was written or may come next, unless ``--quiet`` is given."""
+    if not is_quiet():
+        click.echo(text)
+
+
+def _begin_json(context: click.Context, _parameter: click.Parameter, is_given: bool) -> None:
+    """Keep standard output for the JSON document; everything else goes to standard error."""
+    if is_given:
+        context.meta[_JSON] = sys.stdout
+        context.call_on_close(partial(setattr, sys, "stdout", sys.stdout))
+        sys.stdout = sys.stderr
+
+
+json_option = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=_begin_json,
+    help="Print the result as JSON; everything else goes to standard error.",
+)
+
+
+def print_json(document: "JsonValue") -> None:
+    """Print a result as one JSON document if ``--json`` is given."""
+    stream = click.get_current_context().meta.get(_JSON)
+    if stream is not None:
+        from nodulebench.core.documents.records import as_json
+
+        text = json.dumps(as_json(document), indent=2, ensure_ascii=False, allow_nan=False)
+        click.echo(text, file=stream)
+
+
 BAR_WIDTH = 30
 PATIENCE = 2.0
 """Seconds to wait before the first message."""
@@ -141,7 +192,7 @@ def with_progress(work: str, items: Iterator[Item], of: int) -> Iterator[Item]:
 
 def tell_line(what: str, _done: int, _of: int) -> None:
     """Print progress as a separate line, which stays on the terminal."""
-    click.echo(what)
+    print_done(what)
 
 
 class ProgressLine:
@@ -157,7 +208,9 @@ class ProgressLine:
         self._last = ("", -1)
         self._begin, self._patience = monotonic(), patience if work else 0.0
         self._end, self._lock = Event(), Lock()
-        self._clock = Thread(target=self._tick, daemon=True) if work else None
+        self._is_quiet = is_quiet()
+        has_clock = bool(work) and not self._is_quiet
+        self._clock = Thread(target=self._tick, daemon=True) if has_clock else None
 
     def __enter__(self) -> "ProgressLine":
         if self._clock is not None:
@@ -168,14 +221,14 @@ class ProgressLine:
         self._end.set()
         if self._clock is not None:
             self._clock.join()
-        if self._is_terminal:
+        if self._is_terminal and not self._is_quiet:
             click.echo("\r\033[K", nl=False, file=commanded())
 
     def tell(self, what: str, done: int, of: int) -> None:
         """Show the progress of the work; ``of`` is 0 if the total is unknown."""
         with self._lock:
             self._current = (what, done, of)
-            if monotonic() - self._begin >= self._patience:
+            if not self._is_quiet and monotonic() - self._begin >= self._patience:
                 self._show()
 
     def _tick(self) -> None:

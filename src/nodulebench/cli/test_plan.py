@@ -2,28 +2,32 @@
 
 import click
 
-from nodulebench.cli.options import FILE, WHOLE, call_with, nodules_option, option, print_next
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.options import FILE, PATH, WHOLE, call_with, nodules_option, option, print_next
+from nodulebench.cli.terminal import ProgressLine, print_done
 from nodulebench.i18n.translator import in_english
 
 
 @click.group("test-plan")
 def command() -> None:
-    """Freeze protocol, test set and acceptance criteria before a test."""
+    """Freeze acceptance criteria before a test. For sample sizes, see plan."""
 
 
 @command.command("freeze")
-@click.option("--criteria", required=True, type=FILE, help="Acceptance criteria, TOML or JSON.")
-@click.option("--reference", required=True, type=FILE, help="Bundle, LUNA16 folder or NIFDC CSV.")
-@option("--protocol", str, "luna16", "Name or TOML file.")
-@click.option("--out", required=True, type=FILE, help="File for the plan; must not exist.")
-@click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
-@click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
+@click.option("--criteria", required=True, type=FILE, help="Acceptance criteria (TOML or JSON).")
+@click.option(
+    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
+)
+@option("--protocol", str, "luna16", "Test protocol.")
+@click.option("--out", required=True, type=FILE, help="New file for the plan.")
+@click.option("--series", type=FILE, help="List of cases to use, in this order.")
+@click.option(
+    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
+)
 @nodules_option
-@click.option("--bootstraps", type=WHOLE, help="Number of bootstrap replicates.")
-@click.option("--seed", type=WHOLE, help="Seed of the bootstrap.")
+@click.option("--bootstraps", type=WHOLE, help="Number of bootstrap samples.")
+@click.option("--seed", type=WHOLE, help="Random seed.")
 def freeze(**options: object) -> None:
-    r"""Bind criteria to a protocol and to the digests of a test set, and write the plan.
+    r"""Freeze criteria, protocol and test set, and write the test plan.
 
     \b
     nodulebench test-plan freeze --criteria criteria.toml --reference luna16/ --out plan.json
@@ -38,6 +42,6 @@ def freeze(**options: object) -> None:
         click.echo(f"  {criterion}")
     for number, reason in unattainable.items():
         click.echo(f"warning: {plan.criteria[number]}: {in_english(reason)}", err=True)
-    click.echo(f"wrote {options['out']}")
+    print_done(f"wrote {options['out']}")
     click.echo(f"digest {plan.digest}")
     print_next(f'name it in policy.toml: plans = ["{plan.digest}"]; then: nodulebench seal …')

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.cli.options import COUNT, WHOLE, call_with, option
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.options import COUNT, EXISTING, EXISTING_FOLDER, WHOLE, call_with, option
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,6 @@ METRICS = {
     "sensitivity": "sensitivity",
     "places": "places in a scan",
 }
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 class _Folds(click.ParamType[Any]):
@@ -59,40 +58,58 @@ class _ListsNetworks(click.Command):
 
 @click.command("train", cls=_ListsNetworks)
 @click.argument("name")
-@click.option("--blocks", type=FOLDER, help="Of a detector: blocks.csv and foldN.npz.xz.")
-@click.option("--reference", type=FOLDER, help="LUNA16 folder with the scans' nodules.")
-@click.option("--scans", type=FOLDER, help="Of a detector: whole scans too, each as for detect.")
-@click.option("--examples", multiple=True, type=FOLDER, help="Of a network: what `examples` wrote.")
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="Weights; of a network a folder."
+    "--blocks", type=EXISTING_FOLDER, help="Folder of image blocks: blocks.csv and foldN.npz.xz."
+)
+@click.option("--reference", type=EXISTING_FOLDER, help="Test set: a LUNA16 folder.")
+@click.option(
+    "--images", "scans", type=EXISTING_FOLDER, help="Folder of scans, to train a detector on too."
 )
 @click.option(
-    "--without-fold", type=click.IntRange(0, 9), help="Leave this fold out, to test on it."
+    "--examples",
+    multiple=True,
+    type=EXISTING_FOLDER,
+    help="Folder that `examples` wrote; may be repeated.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="File for the weights; a folder for a network.",
+)
+@click.option(
+    "--without-fold", type=click.IntRange(0, 9), help="Fold to leave out of a detector's training."
 )
 @option(
-    "--folds",
+    "--without-folds",
     _Folds(has_all=True),
     (None,),
-    "Of a network: train without each of these, such as 0,1,all; or each.",
+    "Folds to leave out in turn, such as 0,1,all, or each.",
+    to="folds",
     show_default=False,
 )
-@option("--seed", WHOLE, 0)
-@click.option("--steps", type=COUNT, help="Of a network, instead of its default.")
-@option("--schedule", ["scaled", "printed"], "scaled", "Scaled to fewer data, or the paper's.")
+@option("--seed", WHOLE, 0, "Random seed.")
+@click.option("--steps", type=COUNT, help="Number of training steps of a network.")
+@option(
+    "--schedule",
+    ["scaled", "printed"],
+    "scaled",
+    "Schedule: scaled to your data, or as printed in the paper.",
+)
 @option(
     "--stop-by",
     _Folds(has_all=False),
     (),
-    "Folds that are not trained on but decide when it stops.",
+    "Folds that are not trained on, and decide when to stop.",
     to="held_back",
     show_default=False,
 )
-@click.option("--patience", type=COUNT, help="Checks without a better one before it stops.")
 @click.option(
-    "--from", "start", type=click.Path(path_type=Path, exists=True), help="Weights to begin with."
+    "--patience", type=COUNT, help="Number of checks without improvement before training stops."
 )
+@click.option("--start-from", "start", type=EXISTING, help="Weights to start from.")
 def command(name: str, out: Path, **given: object) -> None:
-    r"""Train a classifier or the network NAME.
+    r"""Train the classifier or network NAME.
 
     A classifier is that of the detector NAME (etrocad, m5l, mot_m5lv1), or second_look, the
     false-positive reduction for the candidates of all detectors.
@@ -106,7 +123,7 @@ def command(name: str, out: Path, **given: object) -> None:
 
     \b
     nodulebench train mot_m5lv1 --blocks nodule_blocks/ --reference luna16/ --out mot.npz
-    nodulebench train twoscale --examples blocks/ --examples scans/ --folds each --out twoscale/
+    nodulebench train twoscale --examples blocks/ --without-folds each --out twoscale/
     """
     from nodulebench.detection.catalogue import known_networks
     from nodulebench.detection.train_network import TrainOptions
@@ -115,7 +132,9 @@ def command(name: str, out: Path, **given: object) -> None:
     if options.patience is not None and not options.held_back:
         raise click.UsageError("--patience takes --stop-by too, the folds that decide.")
     if options.without_fold is not None and options.folds != (None,):
-        raise click.UsageError("--without-fold and --folds mean the same: give one of them.")
+        raise click.UsageError(
+            "--without-fold and --without-folds mean the same: give one of them."
+        )
     if name in known_networks():
         from nodulebench.detection.train_network import prepare_training
 
@@ -175,7 +194,7 @@ def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
                 "Train it again with another --seed, into another folder.",
                 err=True,
             )
-    click.echo(f"wrote {draw_learning_curve(training, done)}")
+    print_done(f"wrote {draw_learning_curve(training, done)}")
 
 
 def _outlook(training: "Training", folds: "Sequence[int | None]") -> str:

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, OwnKey, option, own_key_options
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.options import COUNT, FILE, FOLDER, OwnKey, option, own_key_options
+from nodulebench.cli.terminal import ProgressLine, print_done
 
 
 @click.command("unseal")
 @click.argument("sealed", type=FILE)
 @own_key_options()
-@click.option("--out", type=FILE, help="New folder for the reference in plain form.")
-@option("--reason", str, "", "The reason, for the log.")
-@click.option("--result", type=COUNT, help="Show the result of this evaluation instead.")
+@click.option("--out", type=FOLDER, help="New folder for the decrypted reference.")
+@option("--reason", str, "", "Reason for the log.")
+@click.option("--evaluation", "result", type=COUNT, help="Stored evaluation to use.")
 def command(
     sealed: Path,
     own_key: OwnKey,
@@ -22,16 +22,17 @@ def command(
     reason: str,
     result: int | None,
 ) -> None:
-    r"""Take the reference out of the set SEALED (curators), or open a stored result (auditors).
+    r"""Export the reference of a SEALED set, or show a stored result.
 
-    Both are recorded in the log before anything is written.
+    Curators export the reference; auditors show results. Both are recorded in the log before
+    anything is written.
 
     \b
     nodulebench unseal sealed/ --key ~/.ssh/ada --reason "new reading" --out plain/
-    nodulebench unseal sealed/ --key ~/.ssh/cem --result 2
+    nodulebench unseal sealed/ --key ~/.ssh/cem --evaluation 2
     """
     if (out is None) == (result is None):
-        raise click.UsageError("give --out, or --result")
+        raise click.UsageError("give either --out or --evaluation")
     from nodulebench.custody.sealed_set import export_reference
     from nodulebench.custody.stored_results import open_result
 
@@ -41,4 +42,4 @@ def command(
     elif out is not None:
         with ProgressLine("opening"):
             count = export_reference(sealed, key, reason, out)
-        click.echo(f"wrote {count} files in plain form to {out}; the log records it")
+        print_done(f"wrote {count} files in plain form to {out}; the log records it")

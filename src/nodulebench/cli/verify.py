@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench import __version__
-from nodulebench.cli.options import FILE, OwnKey, call_with, nodules_option, own_key_options
+from nodulebench.cli.options import (
+    FILE,
+    FOLDER,
+    KEY,
+    PATH,
+    OwnKey,
+    call_with,
+    nodules_option,
+    own_key_options,
+)
 from nodulebench.cli.output import OWNER_UNKNOWN, print_check, signature_text
 from nodulebench.cli.output import print_sealed_verdict as print_verdict
 from nodulebench.cli.terminal import ProgressLine
@@ -17,26 +26,24 @@ if TYPE_CHECKING:
 
 
 @click.command("verify")
-@click.argument("folder", metavar="DIR", type=FILE)
-@click.option("--public-key", type=FILE, help="Public key of the expected signer.")
-@click.option("--reference", type=FILE, help="Recompute from the original files: the test set.")
-@click.option(
-    "--marks", type=FILE, multiple=True, help="The marks of an algorithm; repeat for each."
-)
-@click.option("--series", type=FILE, help="The list of cases, if one was given.")
-@click.option("--cases", type=FILE, help="The table of cases, if one was given.")
+@click.argument("folder", metavar="FOLDER", type=FILE)
+@click.option("--public-key", type=KEY, help="Expected signer's public key.")
+@click.option("--reference", type=PATH, help="Test set, to recompute from the original files.")
+@click.option("--marks", type=PATH, multiple=True, help="Marks of an algorithm; one for each.")
+@click.option("--series", type=FILE, help="List of cases, if one was used.")
+@click.option("--cases", type=PATH, help="Table of cases, if one was used.")
 @nodules_option
-@click.option("--candidates", type=FILE, help="The candidate list, if one was given.")
-@click.option("--columns", help="The column names, if they were given.")
+@click.option("--candidates", type=FILE, help="List of candidates, if one was used.")
+@click.option("--columns", help="Names of your columns, if they were given.")
 @own_key_options()
 @click.option(
     "--checkpoint",
     "checkpoints",
     type=FILE,
     multiple=True,
-    help="Checkpoint of a sealed set's log; repeat.",
+    help="Require this checkpoint in the log; may be repeated.",
 )
-@click.option("--images", type=FILE, help="The images that a bundle only lists, in a folder.")
+@click.option("--images", type=FOLDER, help="Images that the bundle lists but does not contain.")
 def command(
     folder: Path,
     public_key: Path | None,
@@ -46,12 +53,11 @@ def command(
     images: Path | None,
     **given: object,
 ) -> int:
-    r"""Recompute every number in DIR, and print each difference on a line.
+    r"""Recompute every number in FOLDER, and report each difference.
 
-    DIR may also be a certificate (JSON or PDF) or a receipt of a portal: its signature is checked.
-
-    The files must match the manifest, the numbers must follow from the tables in DIR, and a
-    signature must be valid. Of a sealed test set also the log is checked.
+    The files must match the manifest, the numbers must follow from the tables, and a signature
+    must be valid. For a sealed set, the log is checked too. FOLDER may also be a portal's
+    certificate (JSON or PDF) or receipt, whose signature is checked.
 
     \b
     nodulebench verify result/

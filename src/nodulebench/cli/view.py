@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import address_shown, page_options
+from nodulebench.cli.options import EXISTING, NEW_FOLDER, address_shown, page_options
 
 if TYPE_CHECKING:
     from nodulebench.i18n.translator import LanguageName
 
 
 @click.command("view")
-@click.argument("result", metavar="DIR", type=click.Path(path_type=Path, exists=True))
+@click.argument("result", metavar="FOLDER", type=EXISTING)
 @click.option(
     "--images",
     required=True,
-    type=click.Path(path_type=Path, exists=True),
-    help="Folder, test set or archive with the scans of its cases.",
+    type=EXISTING,
+    help="Folder of scans.",
 )
 @click.option(
     "--cache",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for cached voxels; default: next to the images.",
+    type=NEW_FOLDER,
+    help="Folder for cached voxels.  [default: next to the images]",
 )
 @page_options
 def command(
@@ -33,12 +33,12 @@ def command(
     language: "LanguageName",
     browser: bool,
 ) -> None:
-    r"""View the cases of the evaluation DIR: reference and marks over the image.
+    r"""Show the cases of the result FOLDER in the browser.
 
-    Nodules and marks are coloured by their label under a rule; rule, algorithm and threshold are
-    chosen in the page. Keys step through misses and false positives, all of them or those that
-    another rule labels differently. Cases without a scan are left out. The page shows the
-    reference: protect it.
+    The page shows the reference and the marks on the images, coloured by label; rule, algorithm and
+    threshold are chosen in the page. Keys step through misses and false positives, all of them or
+    those that another rule labels differently. Cases without a scan are left out. The page shows
+    the reference: protect it.
 
     \b
     nodulebench view result/ --images scans/

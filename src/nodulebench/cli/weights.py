@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodulebench.cli.options import EXISTING
 from nodulebench.cli.terminal import ProgressLine
 
 if TYPE_CHECKING:
@@ -12,19 +13,19 @@ if TYPE_CHECKING:
 
     from nodulebench.core.errors import Problem
 
-EXISTING = click.Path(path_type=Path, exists=True)
+EXISTING = EXISTING
 PATHS = click.argument("paths", nargs=-1, required=True, type=EXISTING)
 
 
 @click.group("weights")
 def command() -> None:
-    """List, show and verify weights of networks: safetensors files with a model card."""
+    """List, show and verify weights of networks."""
 
 
 @command.command("list")
 @click.argument("paths", nargs=-1, type=EXISTING)
 def list_(paths: tuple[Path, ...]) -> int:
-    r"""List weights: PATHS are files, and folders of them; without any, the package's.
+    r"""List weights, by default those of this package.
 
     \b
     nodulebench weights list
@@ -51,7 +52,7 @@ def list_(paths: tuple[Path, ...]) -> int:
 @command.command("show")
 @PATHS
 def show(paths: tuple[Path, ...]) -> int:
-    r"""Show the card of weights: data, folds, recipe, digests, metrics.
+    r"""Show the model cards of weights.
 
     \b
     nodulebench weights show twoscale/twoscale-0.safetensors
@@ -70,7 +71,9 @@ def show(paths: tuple[Path, ...]) -> int:
 @command.command("verify")
 @PATHS
 def verify(paths: tuple[Path, ...]) -> int:
-    r"""Verify weights: they match the card and the network, and folds were trained separately.
+    r"""Verify weights against their model cards.
+
+    The folds must also have been trained separately.
 
     \b
     nodulebench weights verify twoscale/

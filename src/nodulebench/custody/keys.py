@@ -97,7 +97,7 @@ def rotate(sealed: Path, own_key: PrivateKey, *, key: Path, subject: str = "") -
     known = {known_person.name: known_person.key for known_person in opened.policy.people}
     if not known.get(whose):
         raise InputError.at(
-            "policy", f"has no key of '{whose}'.", "Admit them: nodulebench custody admit"
+            "policy", f"has no key of '{whose}'.", "Admit them: nodulebench keys admit"
         )
     return _change(opened, "rotated", {"subject": whose, "key": line, "was": known[whose]})
 

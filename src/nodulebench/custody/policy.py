@@ -240,7 +240,7 @@ def _wrong_keys(people: tuple[Person, ...]) -> Iterator[str]:
         yield (
             "no key custodian has a key: a lost key could never be replaced; add a person with the "
             "role key_custodian, whose key is stored in a safe; make keys with: nodulebench "
-            "custody new-key"
+            "keys new"
         )
 
 

@@ -102,7 +102,7 @@ def _require_personal_keys(header: JsonObject, where: Path) -> None:
             where,
             "opens with one shared secret: anybody who has it could act in any name.",
             "Seal the bundle again with a policy that names each person's key: see "
-            "nodulebench custody new-key.",
+            "nodulebench keys new.",
         )
 
 

@@ -73,7 +73,7 @@ def bench(
     """
     if is_sealed(test_set):
         what = "is sealed: each algorithm is run and evaluated on it separately."
-        raise InputError.at(test_set, what, "Use: nodulebench run, then evaluate --roster")
+        raise InputError.at(test_set, what, "Use: nodulebench run, then evaluate --submissions")
     names = [in_a_line(algorithm.name).replace("/", "-") for algorithm in algorithms]
     twice = [name for name in names if names.count(name) > 1]
     if twice:

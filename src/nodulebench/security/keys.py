@@ -34,7 +34,7 @@ def require_private_file(path: Path) -> None:
 
 KIND = "ssh-ed25519"
 _OPENSSH = b"-----BEGIN OPENSSH PRIVATE KEY-----"
-_NEW_KEY = "Make one with: ssh-keygen -t ed25519 -f KEY, or: nodulebench custody new-key KEY"
+_NEW_KEY = "Make one with: ssh-keygen -t ed25519 -f KEY, or: nodulebench keys new KEY"
 
 
 @dataclass(frozen=True, slots=True)

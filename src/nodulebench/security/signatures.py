@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     )
 
 
-_NEW_KEY = "Make one with: nodulebench sign --new-key key.pem"
+_NEW_KEY = "Make one with: nodulebench keys new key.pem --pem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
         path,
         lambda secret: serialization.load_pem_private_key(pem, secret),
         passphrase if b"ENCRYPTED" in pem else None,
-        option="--passphrase-file",
+        option="--key-passphrase-file",
         remedy=_NEW_KEY,
     )
 

@@ -31,7 +31,7 @@ def test_a_corrected_outline_is_exported_and_scored_by_its_own_size(
     panel: Panel, tmp_path: Path
 ) -> None:
     correction = panel.file("corrected", {"a": [Slice(3, 51, 50, 6, 4)]})
-    arguments = ["correct", panel.project, "b1", *KEY, correction, "--comment", "too wide"]
+    arguments = ["correct", panel.project, "b1", *KEY, correction, "--reason", "too wide"]
     with pytest.raises(SystemExit) as stopped:
         main(["annotate", "review", *map(str, arguments), "--by", "lead2"])
     assert not stopped.value.code

@@ -128,7 +128,8 @@ def test_items_are_printed_between_lines_that_are_gone(monkeypatch: pytest.Monke
 
 SHOWS_PROGRESS = re.compile(r"\b(?:ProgressLine|with_progress|tell_line)\b")
 SHORT = {
-    "formats",
+    "completion",
+    "lists",
     "help",
     "options",
     "output",

@@ -144,7 +144,7 @@ def test_a_strangers_key_opens_nothing(lab: SealedLab) -> None:
 def test_a_set_with_a_shared_secret_is_refused_with_the_next_step(lab: SealedLab) -> None:
     header = {"schema": "nodulebench/vault@1", "opens_with": "passphrase", "wrapped_key": "00"}
     (lab.sealed / "vault.json").write_text(json.dumps(header))
-    remedy = r"opens with one shared secret.*Seal the bundle again with a policy.*custody new-key"
+    remedy = r"opens with one shared secret.*Seal the bundle again with a policy.*keys new"
     with pytest.raises(InputError, match=remedy):
         open_sealed(lab.sealed, lab.key("Ada"), "export")
     with pytest.raises(InputError, match=remedy):
@@ -156,7 +156,7 @@ def test_a_policy_without_keys_is_not_sealed(lab: SealedLab) -> None:
     policy = lab.folder / "policy.toml"
     lines = policy.read_text().splitlines()
     policy.write_text("\n".join(line for line in lines if not line.startswith("key = ")))
-    with pytest.raises(InputError, match=r"no key custodian has a key.*custody new-key"):
+    with pytest.raises(InputError, match=r"no key custodian has a key.*keys new"):
         lab.seal(out=lab.folder / "other")
     assert not (lab.folder / "other").exists()
 

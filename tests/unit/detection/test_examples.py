@@ -147,7 +147,16 @@ def test_wrong_folds_and_missing_images_are_reported(data, scans, tmp_path):
 
 def test_the_command_says_what_it_made(data, tmp_path, capsys):
     blocks, truth = data
-    given = ["--reference", truth, "--blocks", blocks, "--detectors", "etrocad", "--folds", "3"]
+    given = [
+        "--reference",
+        truth,
+        "--blocks",
+        blocks,
+        "--detectors",
+        "etrocad",
+        "--block-folds",
+        "3",
+    ]
     assert run("examples", tmp_path / "out", *given) == 0
     assert " candidates in 1 images, 2 of them on nodules, " in capsys.readouterr().out
     assert run("examples", tmp_path / "out", "--reference", truth, "--blocks", blocks) == 2

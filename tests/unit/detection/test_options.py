@@ -24,7 +24,7 @@ def names_of(*decorators: Callable[..., Any]) -> set[str]:
     return {parameter.name or "" for parameter in click.command(function).params}
 
 
-EXECUTOR = executor_options("1", before="--processes")
+EXECUTOR = executor_options("1")
 
 
 @pytest.mark.parametrize(

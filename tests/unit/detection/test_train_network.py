@@ -70,7 +70,7 @@ def folder(tmp_path_factory):
 @pytest.mark.slow
 def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tmp_path, capsys):
     given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w"]
-    assert run(*given, "--folds", "0,1,all", "--steps", 8) == 0
+    assert run(*given, "--without-folds", "0,1,all", "--steps", 8) == 0
     printed = capsys.readouterr().out
     assert "8 candidates to train on, 4 of them nodules; about " in printed
     assert re.search(r"nodules; about \d+ s for 3 trainings on this machine\n", printed)
@@ -100,7 +100,7 @@ def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tm
     }
     # given again, nothing is trained again
     before = (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns
-    assert run(*given, "--folds", "each", "--steps", 8) == 0
+    assert run(*given, "--without-folds", "each", "--steps", 8) == 0
     assert (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns == before
     printed = capsys.readouterr().out
     assert "4 of them nodules; all was done before\n" in printed
@@ -112,10 +112,10 @@ def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tm
 
 def test_a_training_given_again_in_another_way_is_refused(folder, tmp_path, capsys):
     given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w", "--steps", 2]
-    assert run(*given, "--folds", "0") == 0
-    assert run(*given, "--folds", "0,1") == 0
+    assert run(*given, "--without-folds", "0") == 0
+    assert run(*given, "--without-folds", "0,1") == 0
     assert "for 1 training on this machine; 1 training done before" in capsys.readouterr().out
-    assert run(*given, "--folds", "each", "--seed", 5) == 1
+    assert run(*given, "--without-folds", "each", "--seed", 5) == 1
     errors = capsys.readouterr().err
     for fold in (0, 1):
         assert f"{NAME}-{fold}.safetensors: was trained in another way (seed 0, not 5)" in errors
@@ -125,12 +125,14 @@ def test_folds_that_the_start_has_seen_are_refused_before_anything_is_trained(
     folder, tmp_path, capsys
 ):
     given = ["train", NAME, "--examples", folder, "--steps", 2]
-    assert run(*given, "--out", tmp_path / "a", "--folds", "0") == 0
+    assert run(*given, "--out", tmp_path / "a", "--without-folds", "0") == 0
     start = tmp_path / "a" / f"{NAME}-0.safetensors"
-    assert run(*given, "--out", tmp_path / "b", "--folds", "each", "--from", start) == 1
+    assert (
+        run(*given, "--out", tmp_path / "b", "--without-folds", "each", "--start-from", start) == 1
+    )
     assert "have seen 1 series of fold 1, which shall be left out" in capsys.readouterr().err
     assert not (tmp_path / "b").exists()
-    assert run(*given, "--out", tmp_path / "b", "--folds", "0", "--from", start) == 0
+    assert run(*given, "--out", tmp_path / "b", "--without-folds", "0", "--start-from", start) == 0
 
 
 @pytest.mark.slow
@@ -152,8 +154,8 @@ def test_options_that_would_do_nothing_are_refused(folder, tmp_path, capsys):
     given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w", "--steps", 2]
     assert run(*given, "--patience", 3) == 2
     assert "--patience takes --stop-by too" in capsys.readouterr().err
-    assert run(*given, "--without-fold", 0, "--folds", "1") == 2
-    assert "--without-fold and --folds mean the same" in capsys.readouterr().err
+    assert run(*given, "--without-fold", 0, "--without-folds", "1") == 2
+    assert "--without-fold and --without-folds mean the same" in capsys.readouterr().err
     assert run(*given, "--stop-by", "all") == 2
     assert "folds are numbers, not 'all'" in capsys.readouterr().err
     finder = ["train", "heatmap", "--examples", folder, "--out", tmp_path / "w"]
@@ -209,5 +211,5 @@ def test_candidates_of_other_examples_are_refused(folder, tmp_path):
 def test_a_network_wants_examples_and_a_classifier_blocks(folder, tmp_path):
     assert run("train", NAME, "--out", tmp_path / "w") == 2
     assert run("train", "etrocad", "--out", tmp_path / "w") == 2
-    wrong = ["--examples", folder, "--out", tmp_path / "w", "--folds", "first"]
+    wrong = ["--examples", folder, "--out", tmp_path / "w", "--without-folds", "first"]
     assert run("train", NAME, *wrong) == 2

@@ -68,7 +68,7 @@ def test_a_patient_who_is_lost_leaves_no_half_of_a_set(
 @pytest.mark.slow
 def test_an_older_processor_changes_hardly_a_voxel(tmp_path: Path) -> None:
     def drawn(name: str, environment: dict[str, str]) -> Path:
-        words = ["phantom", str(tmp_path / name), "--cases", "1", "--seed", "3", "--matrix", "64"]
+        words = ["phantom", str(tmp_path / name), "--count", "1", "--seed", "3", "--matrix", "64"]
         command = [sys.executable, "-m", "nodulebench", *words, "--thickness", "5", "--no-masks"]
         subprocess.run(command, env=environment, check=True, capture_output=True)
         return tmp_path / name

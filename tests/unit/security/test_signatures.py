@@ -216,10 +216,10 @@ def test_what_is_not_a_key_is_reported(
         (public, "is a public key; signing needs the private one."),
         (
             no_key,
-            "is not a private key, or is damaged. Make one with: nodulebench sign --new-key "
-            "key.pem",
+            "is not a private key, or is damaged. Make one with: nodulebench keys new key.pem "
+            "--pem",
         ),
-        (x_private, "is not an Ed25519 key. Make one with: nodulebench sign --new-key key.pem"),
+        (x_private, "is not an Ed25519 key. Make one with: nodulebench keys new key.pem --pem"),
         (tmp_path / "none.pem", "cannot be read: No such file or directory."),
     ):
         with pytest.raises(InputError) as caught:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.help import keep_examples
-from nodulebench.cli.options import FILE, WHOLE, option, print_written
+from nodulebench.cli.help import prepare
+from nodulebench.cli.options import FILE, FOLDER, PATH, WHOLE, option, print_written
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.i18n.translator import in_english
 
@@ -19,31 +19,31 @@ class _Parts(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in ("review", "observer"):
-            return keep_examples(import_module(f"{__package__}.{cmd_name}").command)
+            return prepare(import_module(f"{__package__}.{cmd_name}").command)
         return super().get_command(ctx, cmd_name)
 
 
 @click.group("annotate", cls=_Parts)
 def command() -> None:
-    """From readers to a reference standard."""
+    """Take readings to a reference standard: exam, review, studies."""
 
 
 @command.command("exam")
 @click.argument("key", type=FILE)
 @click.argument("answers", metavar="ANSWER...", type=FILE, nargs=-1, required=True)
-@click.option("--cases", type=FILE, help="Table of cases, if KEY does not name all.")
-@option("--sequences", WHOLE, 20, "How many CT sequences the exam has; 0: as many as KEY.")
+@click.option("--cases", type=PATH, help="Table of cases, if KEY does not name all.")
+@option("--sequences", WHOLE, 20, "Number of CT sequences; 0 for those in KEY.")
 @option(
     "--pass-mark",
     click.FloatRange(0, 1, max_open=True),
     0.8,
-    "Precision, recall and Dice each have to exceed it.",
+    "Pass mark, which precision, recall and Dice must exceed.",
 )
-@click.option("--out", type=FILE, help="Folder for a result sheet per candidate.")
+@click.option("--out", type=FOLDER, help="Folder for a result sheet per candidate.")
 def exam(
     key: Path, answers: tuple[Path, ...], sequences: int, pass_mark: float, **files: Path | None
 ) -> None:
-    r"""Compare candidates' marks with the experts' KEY: results and missed nodules.
+    r"""Mark the exam of reader candidates against the experts' KEY.
 
     \b
     nodulebench annotate exam key.csv lee.csv kim.csv --sequences 0 --out sheets/
@@ -66,32 +66,32 @@ def exam(
 
 @command.command("consistency")
 @click.argument("readings", metavar="READING...", type=FILE, nargs=-1, required=True)
-@click.option("--cases", type=FILE, help="Table of cases; else those that the readings name.")
+@click.option("--cases", type=PATH, help="Table of cases.  [default: those in the readings]")
 @option(
     "--minimum-iou",
     click.FloatRange(0, 1, max_open=True),
     0.0,
-    "Boxes belong together if their intersection over union exceeds this.",
+    "Boxes match if their intersection over union exceeds this.",
 )
 @option(
     "--center-in-box/--no-center-in-box",
     bool,
     True,
-    "Whether the centre of one in the other suffices as well.",
+    "Boxes also match if one contains the centre of the other.",
 )
 @click.option(
     "--images",
-    type=FILE,
-    help="Folder of <case>.mhd, .nii.gz or DICOM: checks the outlines on the images.",
+    type=FOLDER,
+    help="Folder of scans, on which the outlines are checked.",
 )
-@click.option("--out", type=FILE, help="Folder for union, inconsistent slices and agreement.")
+@click.option("--out", type=FOLDER, help="Folder for union, inconsistent slices and agreement.")
 @click.option(
-    "--findings", type=FILE, help="Folder for each reader's findings, for 'reference build'."
+    "--findings", type=FOLDER, help="Folder for the findings as tables, for 'reference build'."
 )
 def consistency(
     readings: tuple[Path, ...], minimum_iou: float, center_in_box: bool, **files: Path | None
 ) -> None:
-    r"""Compare the marks of several readers, one file each, slice by slice.
+    r"""Compare the marks of several readers slice by slice.
 
     \b
     nodulebench annotate consistency ann.csv bo.csv cy.csv --out agreement/
@@ -116,10 +116,10 @@ def consistency(
 
 @command.command("quality")
 @click.argument("readings", metavar="READING...", type=FILE, nargs=-1, required=True)
-@click.option("--cases", type=FILE, help="Table of cases; else those that the readings name.")
-@click.option("--out", type=FILE, help="Folder for agreement.json, which 'report' can show.")
+@click.option("--cases", type=PATH, help="Table of cases.  [default: those in the readings]")
+@click.option("--out", type=FOLDER, help="Folder for agreement.json, which 'report' can show.")
 def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) -> None:
-    r"""Report how well readers, one file each, agree on nodules, their types and diameters.
+    r"""Report how well readers agree on nodules, types and diameters.
 
     \b
     nodulebench annotate quality ann.csv bo.csv cy.csv --out agreement/

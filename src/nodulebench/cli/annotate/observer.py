@@ -8,13 +8,15 @@ from nodulebench.cli.annotate.options import BY
 from nodulebench.cli.options import (
     COUNT,
     FILE,
+    FOLDER,
+    PATH,
     POSITIVE,
     call_with,
     option,
     print_next,
     print_written,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, print_done
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import in_english
 
@@ -23,11 +25,19 @@ STUDY = click.argument("study", type=FILE)
 
 @click.command("open")
 @STUDY
-@click.option("--reader", "reader_ids", multiple=True, required=True, help="A reader, by name.")
-@option("--seed", int, 0, "Seed of the order of the positions, which differs between readers.")
+@click.option(
+    "--reader",
+    "reader_ids",
+    multiple=True,
+    required=True,
+    help="Name of a reader; may be repeated.",
+)
+@option("--seed", int, 0, "Random seed.")
 @option("--patch-mm", click.FloatRange(20, 400), 80.0, "Width of the image around a position.")
 def open_for(study: Path, reader_ids: tuple[str, ...], seed: int, patch_mm: float) -> None:
-    r"""Open a STUDY for its readers: each classifies every position, blind to the others.
+    r"""Open a STUDY for its readers.
+
+    Each reader classifies every position, blind to the others and in a random order.
 
     \b
     nodulebench annotate observer open study/ --reader ann --reader bo --reader cy --reader di
@@ -37,7 +47,7 @@ def open_for(study: Path, reader_ids: tuple[str, ...], seed: int, patch_mm: floa
     opened = begin_study(study, reader_ids, seed=seed, patch_mm=patch_mm)
     click.echo(f"{opened.suspects.height} positions for each of {len(reader_ids)} readers")
     print_next(
-        f"nodulebench read {study} --images SCANS --as {reader_ids[0]}",
+        f"nodulebench read {study} --images SCANS --by {reader_ids[0]}",
         f"nodulebench annotate observer export-tasks {study} FILE --by {reader_ids[0]}",
     )
 
@@ -47,7 +57,7 @@ def open_for(study: Path, reader_ids: tuple[str, ...], seed: int, patch_mm: floa
 @click.argument("file", type=FILE)
 @BY
 def ask(study: Path, file: Path, actor_id: str) -> None:
-    r"""Write the positions that a reader still has to classify to a CSV FILE, in their order.
+    r"""Write a reader's open positions to a CSV FILE.
 
     Fill in 'call' (nodule, small_nodule or non_nodule) and, for a nodule, 'diameter_mm'.
 
@@ -60,7 +70,7 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
     if not count:
         click.echo(f"{actor_id} has no open positions")
         return
-    click.echo(f"wrote {file}: {count} position(s) for {actor_id} to classify")
+    print_done(f"wrote {file}: {count} position(s) for {actor_id} to classify")
     print_next(f"nodulebench annotate observer import-answers {study} {file} --by {actor_id}")
 
 
@@ -69,7 +79,9 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
 @click.argument("file", type=FILE)
 @BY
 def answer(study: Path, file: Path, actor_id: str) -> None:
-    r"""Submit a reader's calls in a CSV FILE of 'export-tasks'; rows without a call stay open.
+    r"""Submit a reader's calls from a CSV FILE.
+
+    'export-tasks' writes the file; rows without a call stay open.
 
     \b
     nodulebench annotate observer import-answers study/ ann.csv --by ann
@@ -84,7 +96,9 @@ def answer(study: Path, file: Path, actor_id: str) -> None:
 @click.command("status")
 @STUDY
 def status(study: Path) -> None:
-    r"""Show how many positions each reader has classified, and the next step; calls stay hidden.
+    r"""Show the progress of each reader, and the next step.
+
+    Calls stay hidden.
 
     \b
     nodulebench annotate observer status study/
@@ -101,7 +115,7 @@ def _tell(study: Path) -> None:
         click.echo(f"  {reader_id}: {counts['calls']} of {total}")
     unfinished = [name for name, counts in logs.items() if counts["calls"] < total]
     print_next(
-        f"nodulebench read {study} --images SCANS --as {unfinished[0]}"
+        f"nodulebench read {study} --images SCANS --by {unfinished[0]}"
         if unfinished
         else f"nodulebench annotate observer conclude {study} --reference … --out …"
     )
@@ -112,7 +126,7 @@ PROTOCOL = option("--protocol", str, "luna16", "Test protocol.")
 
 @click.group("observer")
 def command() -> None:
-    """Let readers classify an algorithm's false positives; analyse reader studies."""
+    """Let readers classify false positives; analyse reader studies."""
 
 
 for part in (open_for, ask, answer, status):
@@ -121,18 +135,26 @@ for part in (open_for, ask, answer, status):
 
 @command.command("select")
 @click.argument("marks", type=FILE)
-@click.option("--reference", type=FILE, help="The test set, unless MARKS is an evaluation.")
-@click.option("--protocol", help="Test protocol; default: the evaluation's, else luna16.")
-@click.option("--algorithm", help="Whose marks, if MARKS is an evaluation of several.")
-@option("--rate", POSITIVE, 0.25, "False positives per case, the highest-scored ones.")
-@click.option("--prescreen", type=FILE, help="Table: case_id, mark_id, is_obvious.")
-@click.option("--annotated", type=FILE, help="Reference of all lesions in the source data.")
-@click.option("--earlier", type=FILE, help="Earlier readings: place, reader_id, call.")
-@click.option("--out", type=FILE, required=True, help="Folder of the study.")
+@click.option("--reference", type=PATH, help="Test set, unless MARKS is a result.")
+@click.option("--protocol", help="Test protocol.  [default: that of the result, or luna16]")
+@click.option("--algorithm", help="Name of the algorithm, if the result has several.")
+@option(
+    "--at-fp",
+    POSITIVE,
+    0.25,
+    "Number of false positives per case, the highest-scored ones.",
+    to="rate",
+)
+@click.option(
+    "--prescreen", type=FILE, help="Table of obvious false positives: case_id, mark_id, is_obvious."
+)
+@click.option("--annotated", type=PATH, help="Reference with all lesions of the source data.")
+@click.option("--earlier", type=FILE, help="Table of earlier calls: place, reader_id, call.")
+@click.option("--out", type=FOLDER, required=True, help="Folder for the study.")
 def select(**options: object) -> None:
-    r"""Choose the false positives of MARKS that readers shall classify.
+    r"""Select false positives of MARKS for readers to classify.
 
-    MARKS is a submission, or the folder of an evaluation.
+    MARKS is a submission, or a folder that `evaluate` wrote.
 
     \b
     nodulebench annotate observer select marks.csv --reference luna16/ --out study/
@@ -145,25 +167,32 @@ def select(**options: object) -> None:
     for name, count in selection.flow.items():
         click.echo(f"{name.replace('_', ' '):<18} {count:>6}")
     out = options["out"]
-    click.echo(f"wrote {out}")
+    print_done(f"wrote {out}")
     print_next(f"nodulebench annotate observer open {out} --reader … --reader …")
 
 
 @command.command("conclude")
 @click.argument("study", type=FILE)
 @click.argument("calls", metavar="[CALLS]...", type=FILE, nargs=-1)
-@click.option("--reference", type=FILE, required=True, help="The test set.")
+@click.option("--reference", type=PATH, required=True, help="Test set.")
 @PROTOCOL
-@click.option("--marks", type=FILE, multiple=True, help="Score this submission before and after.")
-@click.option("--readers", type=COUNT, help="Default: those of the study, else 4.")
-@option("--agreement", COUNT, 3, "How many readers make it a nodule.", to="minimum_agreement")
-@click.option("--out", type=FILE, required=True, help="Folder for both references.")
+@click.option(
+    "--marks",
+    type=PATH,
+    multiple=True,
+    help="Submission to score before and after; may be repeated.",
+)
+@click.option(
+    "--readers", type=COUNT, help="Number of readers.  [default: those of the study, or 4]"
+)
+@option("--minimum-agreement", COUNT, 3, "Number of readers who must agree on a nodule.")
+@click.option("--out", type=FOLDER, required=True, help="Folder for both references.")
 def conclude(
     study: Path, calls: tuple[Path, ...], reference: Path, out: Path, **chosen: object
 ) -> None:
-    r"""Count readers' calls by agreement, and add what enough of them call a nodule.
+    r"""Count readers' calls, and add the agreed nodules.
 
-    What was called in the STUDY itself counts; CALLS are tables of readers who worked elsewhere.
+    The calls in the STUDY itself count; CALLS are tables of readers who worked elsewhere.
 
     \b
     nodulebench annotate observer conclude study/ --reference luna16/ --out both/
@@ -180,7 +209,7 @@ def conclude(
     for algorithm, metric, before, after in scored.rows():
         shown = ["–" if value is None else f"{value:.4f}" for value in (before, after)]
         click.echo(f"{algorithm} {metric}: {shown[0]} before, {shown[1]} after")
-    click.echo(f"wrote {out}: {found.added} nodules added")
+    print_done(f"wrote {out}: {found.added} nodules added")
     print_next(
         f"nodulebench evaluate … --reference {out / 'after'} --protocol {chosen['protocol']}"
     )
@@ -188,21 +217,31 @@ def conclude(
 
 @command.command("analyse")
 @click.argument("readings", type=FILE)
-@click.option("--readers", type=FILE, help="Table: algorithm, treatment, reader_id.")
-@option("--metric", str, "case_roc_area", "With --readers.")
-@click.option("--rule", help="With --readers: the rule; else the protocol's first.")
-@click.option("--algorithm", help="The reader that is an algorithm: the others are compared to it.")
-@option("--covariance", ["jackknife", "delong"], "jackknife", "How ratings of cases covary.")
+@click.option(
+    "--reader-table",
+    "readers",
+    type=FILE,
+    help="Table of the readers of a result: algorithm, treatment, reader_id.",
+)
+@option("--metric", str, "case_roc_area", "Metric, with --reader-table.")
+@click.option(
+    "--rule", help="Mark rule, with --reader-table.  [default: the first of the protocol]"
+)
+@click.option(
+    "--algorithm", help="Name of the reader that is an algorithm, to compare the others with."
+)
+@option("--covariance", ["jackknife", "delong"], "jackknife", "Estimator of the covariance.")
 @click.option("--out", type=FILE, help="JSON file for all numbers.")
 def analyse(readings: Path, out: Path | None, **choice: object) -> None:
-    r"""Compare ways of reading, or readers with an algorithm (Obuchowski and Rockette).
+    r"""Compare ways of reading, or readers with an algorithm.
 
-    READINGS is a table of treatment, reader_id, case_id, rating, is_abnormal; or, with --readers,
-    the folder of an evaluation in which every reader under every treatment is a submission.
+    The method is that of Obuchowski and Rockette. READINGS is a table of treatment, reader_id,
+    case_id, rating, is_abnormal; or, with --reader-table, a result in which every reader under
+    every treatment is a submission.
 
     \b
     nodulebench annotate observer analyse ratings.csv
-    nodulebench annotate observer analyse result --readers who.csv --metric wafroc_area
+    nodulebench annotate observer analyse result --reader-table who.csv --metric wafroc_area
     """
     from nodulebench.annotation.reader_study import StudyChoice, analyse_readers
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import FILE, Command, option, print_next
+from nodulebench.cli.options import FILE, KEY, OPENS_KEY, Command, option, print_next
 from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 FOLDER = click.argument("folder", type=FILE)
 BATCH = click.argument("batch_id", metavar="BATCH")
 CASES = click.argument("case_ids", metavar="[CASE]...", nargs=-1)
-COMMENT = option("--comment", str, "", "Why.")
-BY = click.option("--by", "actor_id", required=True, help="Who takes the step.")
+COMMENT = option("--reason", str, "", "Reason for the log.", to="comment")
+BY = click.option("--by", "actor_id", required=True, help="Your name in the roster.")
 
 
 def one_candidate(command: Command) -> Command:
@@ -34,8 +34,8 @@ def signed(command: Callable[..., object]) -> Callable[..., object]:
     """Add --by and --key; the command gets the project as ``handle``, opened with that key."""
 
     @BY
-    @click.option("--key", type=FILE, help="Your own OpenSSH key, where the roster names keys.")
-    @click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
+    @click.option("--key", type=KEY, help="Your private OpenSSH key, if the roster names keys.")
+    @click.option("--key-passphrase-file", type=FILE, help=OPENS_KEY)
     @wraps(command)
     def opened(
         folder: Path, key: Path | None, key_passphrase_file: Path | None, **given: object

@@ -15,7 +15,19 @@ from nodulebench.cli.annotate.options import (
     signed,
     tell_batch,
 )
-from nodulebench.cli.options import FILE, SHARE, call_with, option, print_next, print_written
+from nodulebench.cli.options import (
+    FILE,
+    KEY,
+    OPENS_KEY,
+    PATH,
+    SHARE,
+    call_with,
+    option,
+    print_next,
+    print_written,
+)
+from nodulebench.cli.options import FOLDER as FOLDER_PATH
+from nodulebench.cli.terminal import print_done
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
@@ -29,14 +41,16 @@ if TYPE_CHECKING:
 @FOLDER
 @BATCH
 @CASES
-@click.option("--team", "team_id", required=True, help="The team that reads.")
-@click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
-@click.option("--commitment", type=FILE, help="Another file for your part of the draw.")
+@click.option("--team", "team_id", required=True, help="Name of the team that reads.")
+@click.option(
+    "--reviewer", "reviewer_id", help="Leader of another team.  [default: drawn at random]"
+)
+@click.option("--commitment", type=FILE, help="File with your part of the draw.")
 @signed
 def open_cases(
     handle: "ProjectHandle", batch_id: str, case_ids: tuple[str, ...], **given: object
 ) -> None:
-    r"""Give CASEs to a team; without any, all that no batch has yet.
+    r"""Open a BATCH of CASEs for a team, by default all new cases.
 
     The reviewer is drawn when all have read, from the commitment that you make now: see
     'reveal-reviewer'.
@@ -54,22 +68,28 @@ def open_cases(
         click.echo("committed to the draw of the reviewer; the commitment is sealed in the log")
     elif order.commitment:
         file = given["commitment"] or commitment_file(handle.folder, batch_id)
-        click.echo(f"wrote {file}: your part of the draw; keep it secret until 'reveal-reviewer'")
+        print_done(f"wrote {file}: your part of the draw; keep it secret until 'reveal-reviewer'")
     tell_batch(handle, batch_id)
 
 
 @click.command("reveal-reviewer")
 @FOLDER
 @BATCH
-@click.option("--commitment", type=FILE, help="File that 'open --commitment' wrote, if moved.")
-@click.option("--old-key", type=FILE, help="Your former key, if it was replaced since 'open'.")
-@click.option("--old-key-passphrase-file", type=FILE, help="File whose first line opens that.")
-@click.option("--redraw", metavar="REASON", help="As arbitrator: the commitment is lost.")
+@click.option("--commitment", type=FILE, help="File with your part of the draw.")
+@click.option(
+    "--old-key", type=KEY, help="Your former private key, if it was replaced since 'open'."
+)
+@click.option("--old-key-passphrase-file", type=FILE, help="File with the former key's passphrase.")
+@click.option(
+    "--redraw", metavar="REASON", help="Draw again as arbitrator, because the commitment is lost."
+)
 @signed
 def draw(
     handle: "ProjectHandle", batch_id: str, actor_id: str, redraw: str | None, **given: Path | None
 ) -> None:
-    r"""Draw the reviewer of a BATCH that all have read, by the commitment that 'open' made.
+    r"""Draw the reviewer of a BATCH that all readers have read.
+
+    The draw uses the commitment that 'open' made.
 
     \b
     nodulebench annotate review reveal-reviewer panel/ b1 --by office
@@ -105,15 +125,15 @@ def _opening(
 @click.command("key")
 @FOLDER
 @click.argument("person_id", metavar="PERSON")
-@click.option("--new-key", type=FILE, help="The new public key; default: no key.")
+@click.option("--new-key", type=KEY, help="Public file of the new key (.pub).  [default: no key]")
 @click.option("--reason", required=True, help="Reason for the log.")
 @signed
 def key(
     handle: "ProjectHandle", actor_id: str, person_id: str, new_key: Path | None, reason: str
 ) -> None:
-    r"""Replace or revoke a person's key.
+    r"""Replace or revoke the key of PERSON.
 
-    Organisers do this for others; all can replace their own key with the old one.
+    Organisers can do this for others. All can replace their own key, signed with the old one.
 
     \b
     nodulebench annotate review key panel/ r2 --new-key r2-new.pub \\
@@ -128,7 +148,7 @@ def key(
 @click.command("log")
 @FOLDER
 def log(folder: Path) -> None:
-    r"""Show every step: time, person, change.
+    r"""Show every step with time, person and change.
 
     \b
     nodulebench annotate review log panel/
@@ -151,11 +171,13 @@ def log(folder: Path) -> None:
     "checkpoints",
     type=FILE,
     multiple=True,
-    help="Checkpoint from elsewhere; repeat.",
+    help="Require this checkpoint in the log; may be repeated.",
 )
-@click.option("--public-key", type=FILE, help="Key of the signer of the checkpoints.")
+@click.option("--public-key", type=KEY, help="Expected signer's public key.")
 def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) -> int:
-    r"""Check the whole log: nothing changed or cut off, and every step allowed when it was taken.
+    r"""Check the whole log.
+
+    Nothing may be changed or cut off, and every step must have been allowed when it was taken.
 
     \b
     nodulebench annotate review audit panel/ --checkpoint notary/panel.checkpoint
@@ -177,13 +199,15 @@ def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) 
 @click.command("checkpoint")
 @FOLDER
 @click.argument("path", metavar="OUT", type=FILE)
-@click.option("--key", type=FILE, help="Private Ed25519 key that signs it, PEM or OpenSSH.")
-@click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
-@click.option("--by", default="", help="Name of the signer.")
+@click.option("--key", type=KEY, help="Your private key (PEM or OpenSSH); it signs the checkpoint.")
+@click.option("--key-passphrase-file", type=FILE, help=OPENS_KEY)
+@click.option("--by", default="", help="Your name, as the signer.")
 def checkpoint(
     folder: Path, path: Path, key: Path | None, key_passphrase_file: Path | None, by: str
 ) -> None:
-    r"""Write a checkpoint of the log, to be stored by another person.
+    r"""Save a checkpoint of the log to the file OUT.
+
+    Give it to another person for safekeeping.
 
     \b
     nodulebench annotate review checkpoint panel/ notary/panel.checkpoint --key auditor.pem
@@ -193,15 +217,15 @@ def checkpoint(
 
     passphrase = signing_passphrase(key, key_passphrase_file)
     made = checkpoint_project(open_project(folder), path, key=key, passphrase=passphrase, by=by)
-    click.echo(f"wrote {path}: {made.events} events, {made.digest}")
+    print_done(f"wrote {path}: {made.events} events, {made.digest}")
 
 
 @click.command("quality")
 @FOLDER
-@option("--periods", click.IntRange(min=2), 4, "Parts of a reader's time, to look for drift.")
+@option("--periods", click.IntRange(min=2), 4, "Number of periods, between which drift is tested.")
 @click.option("--out", type=FILE, help="JSON file for all numbers.")
 def quality(folder: Path, periods: int, out: Path | None) -> None:
-    r"""Report how readers agree with each other, with themselves and over time.
+    r"""Report how well readers agree, and whether they drift.
 
     \b
     nodulebench annotate review quality panel/ --out quality.json
@@ -252,7 +276,7 @@ def _shown(value: float | None) -> str:
 @click.argument("file", type=FILE)
 @signed
 def ask(handle: "ProjectHandle", batch_id: str, file: Path, actor_id: str) -> None:
-    r"""Write a person's open tasks in a BATCH to a CSV FILE, with a column for the answers.
+    r"""Write a person's open tasks in a BATCH to a CSV FILE.
 
     Readers are asked for types, the reviewer whether to agree, arbitrators for a ruling.
 
@@ -265,7 +289,7 @@ def ask(handle: "ProjectHandle", batch_id: str, file: Path, actor_id: str) -> No
     if not count:
         click.echo(f"{batch_id}: nothing waits for {actor_id}")
         return
-    click.echo(f"wrote {file}: {count} question(s) to {actor_id}")
+    print_done(f"wrote {file}: {count} question(s) to {actor_id}")
     print_next(
         f"nodulebench annotate review import-answers {handle.folder} {batch_id} {file} "
         f"--by {actor_id}"
@@ -278,7 +302,9 @@ def ask(handle: "ProjectHandle", batch_id: str, file: Path, actor_id: str) -> No
 @click.argument("file", type=FILE)
 @signed
 def answer(handle: "ProjectHandle", batch_id: str, file: Path, actor_id: str) -> None:
-    r"""Submit the answers in a CSV FILE of 'export-tasks'; rows without an answer stay open.
+    r"""Submit the answers from a CSV FILE.
+
+    'export-tasks' writes the file; rows without an answer stay open.
 
     \b
     nodulebench annotate review import-answers panel/ b1 questions.csv --by dee
@@ -295,10 +321,11 @@ def answer(handle: "ProjectHandle", batch_id: str, file: Path, actor_id: str) ->
 @click.argument("reading", type=FILE, required=False)
 @signed
 def revise(handle: "ProjectHandle", batch_id: str, reading: Path | None, actor_id: str) -> None:
-    r"""Submit cases of a BATCH again, after seeing the findings of others.
+    r"""Submit your second reading of a BATCH.
 
-    READING holds all your nodules in the cases that all have read, not only your changes. Without
-    READING they stay unchanged. The last submission starts the check.
+    You have seen the findings of others. READING contains all your nodules in the cases that all
+    have read, not only your changes. Without READING they stay unchanged. The last submission
+    starts the check.
 
     \b
     nodulebench annotate review candidates panel/ b1 --by ann
@@ -312,7 +339,7 @@ def revise(handle: "ProjectHandle", batch_id: str, reading: Path | None, actor_i
 
 @click.group("review")
 def command() -> None:
-    """Take batches of cases from blind readings to release, step by step."""
+    """Take batches of cases from blind readings to release."""
 
 
 for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer, quality):
@@ -321,23 +348,29 @@ for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer,
 
 @command.command("start")
 @FOLDER
-@click.option("--roster", type=FILE, required=True, help="TOML of people and teams.")
-@click.option("--cases", type=FILE, required=True, help="Cases: a table, or what 'curate' wrote.")
-@click.option("--series", type=FILE, help="List of cases, as 'sample' writes it: restricts them.")
-@option("--workflow", str, "nifdc-2022", "nifdc-2022, fg-ai4h or lidc-idri.")
-@click.option("--draw-teams", "seed", type=int, metavar="SEED", help="Draw the teams at random.")
+@click.option("--roster", type=FILE, required=True, help="People and teams of the project (TOML).")
+@click.option(
+    "--cases", type=PATH, required=True, help="Table of cases, or a folder that 'curate' wrote."
+)
+@click.option("--series", type=FILE, help="List of cases to use, in this order.")
+@option("--workflow", str, "nifdc-2022", "Workflow: nifdc-2022, fg-ai4h or lidc-idri.")
+@click.option(
+    "--draw-teams",
+    "seed",
+    type=int,
+    metavar="SEED",
+    help="Draw the teams at random, with this seed.",
+)
 @option(
     "--repeat-share",
     SHARE,
     0.0,
-    "Share of the cases that readers see again under another name.",
+    "Share of cases that readers see twice, under another name.",
 )
-@click.option(
-    "--repeat-seed", type=int, help="Seed of these cases; default: a secret random number."
-)
-@click.option("--exam", type=FILE, help="exam.json: only people who passed take part.")
+@click.option("--repeat-seed", type=int, help="Random seed of these cases.  [default: secret]")
+@click.option("--exam", type=FILE, help="Result of the exam (exam.json); others cannot take part.")
 def start(**options: object) -> None:
-    r"""Make the FOLDER of an annotation project.
+    r"""Start an annotation project in FOLDER.
 
     \b
     nodulebench annotate review start panel/ --roster people.toml --cases cases.csv
@@ -348,7 +381,7 @@ def start(**options: object) -> None:
     for team in handle.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
     folder = handle.folder
-    click.echo(
+    print_done(
         f"wrote {folder}: {handle.workflow.cases.height} cases, {handle.workflow.rules.name}"
     )
     if not handle.workflow.roster.keys:
@@ -362,7 +395,9 @@ def start(**options: object) -> None:
 @click.argument("reading", type=FILE)
 @signed
 def read(handle: "ProjectHandle", batch_id: str, reading: Path, actor_id: str) -> None:
-    r"""Submit a reader's file for all cases of a BATCH; the last one starts the check.
+    r"""Submit a reader's file for all cases of a BATCH.
+
+    The last submission starts the check.
 
     \b
     nodulebench annotate review read panel/ b1 ann.csv --by ann
@@ -378,7 +413,7 @@ def read(handle: "ProjectHandle", batch_id: str, reading: Path, actor_id: str) -
 @click.argument("type", metavar="TYPE")
 @signed
 def state_type(handle: "ProjectHandle", **fields: object) -> None:
-    r"""State the TYPE of a nodule that you drew.
+    r"""Set the TYPE of a nodule that you drew.
 
     \b
     nodulebench annotate review type panel/ b1 ct-1 candidate-1 solid --by bo
@@ -388,11 +423,13 @@ def state_type(handle: "ProjectHandle", **fields: object) -> None:
 
 @command.command("decide")
 @one_candidate
-@click.option("--agree/--object", "agrees", required=True, help="Accept it, or dispute it.")
+@click.option(
+    "--agree/--object", "agrees", required=True, help="Accept the candidate, or dispute it."
+)
 @COMMENT
 @signed
 def decide(handle: "ProjectHandle", **fields: object) -> None:
-    r"""Review a candidate, as the leader of another team.
+    r"""Accept or dispute a CANDIDATE, as the reviewer.
 
     \b
     nodulebench annotate review decide panel/ b1 ct-1 candidate-1 --agree --by dee
@@ -407,9 +444,9 @@ def decide(handle: "ProjectHandle", **fields: object) -> None:
 @COMMENT
 @signed
 def add(handle: "ProjectHandle", batch_id: str, nodules: Path, comment: str, actor_id: str) -> None:
-    r"""Add nodules that every reader missed, as the leader of another team.
+    r"""Add nodules that every reader missed, as the reviewer.
 
-    FILE holds their boxes or outlines and types, like a reader's file. An arbitrator decides.
+    FILE contains their boxes or outlines and types, like a reader's file. An arbitrator decides.
 
     \b
     nodulebench annotate review add panel/ b1 missed.csv --by dee
@@ -434,9 +471,10 @@ def correct(
     comment: str,
     actor_id: str,
 ) -> None:
-    r"""Replace a wrong outline of a CANDIDATE, as reviewer, or as arbitrator of a dispute.
+    r"""Replace an outline, as reviewer or arbitrator.
 
-    FILE holds the whole nodule on its slices, like a reader's file. The old outline stays stored.
+    FILE contains the whole nodule on its slices, like a reader's file. The old outline stays
+    stored.
 
     \b
     nodulebench annotate review correct panel/ b1 ct-1 candidate-1 new.csv --by dee
@@ -456,7 +494,9 @@ def correct(
 def finish(
     handle: "ProjectHandle", batch_id: str, case_ids: tuple[str, ...], actor_id: str
 ) -> None:
-    r"""Finish the review of CASEs, or of all: candidates are decided, and nothing is missing.
+    r"""Finish the review of CASEs, by default of all.
+
+    Every candidate is then decided, and no nodule is missing.
 
     \b
     nodulebench annotate review finish panel/ b1 ct-1 ct-2 --by dee
@@ -469,15 +509,18 @@ def finish(
 
 @command.command("arbitrate")
 @one_candidate
-@click.option("--nodule/--no-nodule", "is_nodule", required=True, help="The ruling.")
-@click.option("--type", "type", help="The type of the nodule.")
+@click.option("--nodule/--no-nodule", "is_nodule", required=True, help="Ruling on the candidate.")
+@click.option("--type", "type", help="Type of the nodule.")
 @click.option(
-    "--with", "discussed_with", multiple=True, help="Participant of the discussion; repeat."
+    "--with",
+    "discussed_with",
+    multiple=True,
+    help="Participant of the discussion; may be repeated.",
 )
 @COMMENT
 @signed
 def arbitrate(handle: "ProjectHandle", **fields: object) -> None:
-    r"""Decide a dispute, as arbitrator.
+    r"""Decide a dispute about a CANDIDATE, as arbitrator.
 
     \b
     nodulebench annotate review arbitrate panel/ b1 ct-1 candidate-2 --no-nodule --by eve
@@ -490,7 +533,7 @@ def arbitrate(handle: "ProjectHandle", **fields: object) -> None:
 @BATCH
 @BY
 def show(folder: Path, batch_id: str, actor_id: str) -> None:
-    r"""Show the readings and candidates of a BATCH that a person may see now.
+    r"""Show what a person may see of a BATCH now.
 
     \b
     nodulebench annotate review candidates panel/ b1 --by dee
@@ -515,12 +558,12 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
     "--inspected",
     multiple=True,
     type=click.Choice(["sufficiency", "heterogeneity", "labels", "ethics"]),
-    help="What was inspected; to approve, all four.",
+    help="Inspected aspect; an approval needs all four.",
 )
 @COMMENT
 @signed
 def approve(handle: "ProjectHandle", **fields: object) -> None:
-    r"""Approve a BATCH for release, as commission, or reject it.
+    r"""Approve or reject a BATCH, as the commission.
 
     \b
     nodulebench annotate review approve panel/ b1 --inspected sufficiency \
@@ -534,7 +577,7 @@ def approve(handle: "ProjectHandle", **fields: object) -> None:
 @BATCH
 @signed
 def release(handle: "ProjectHandle", **fields: object) -> None:
-    r"""Release a BATCH in which no dispute is open.
+    r"""Release a BATCH that has no open dispute.
 
     \b
     nodulebench annotate review release panel/ b1 --by eve
@@ -546,10 +589,10 @@ def release(handle: "ProjectHandle", **fields: object) -> None:
 @FOLDER
 @BATCH
 @click.option(
-    "--images", type=FILE, help="Folder of <case>.mhd, .nii.gz or DICOM: checks the outlines."
+    "--images", type=FOLDER_PATH, help="Folder of scans, on which the outlines are checked."
 )
 def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
-    r"""Warn the reviewer of unusual readings of a BATCH; types are the stated ones.
+    r"""List unusual readings of a BATCH for the reviewer.
 
     \b
     nodulebench annotate review warnings panel/ b1 --images images/
@@ -566,15 +609,18 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
 @command.command("export")
 @FOLDER
 @click.argument("target", metavar="OUT", type=FILE)
-@click.option("--batch", "batches", multiple=True, help="A batch; else all that are released.")
 @click.option(
-    "--findings", type=FILE, help="Folder for each reader's findings, for 'reference build'."
+    "--batch",
+    "batches",
+    multiple=True,
+    help="Name of a batch; may be repeated.  [default: all released ones]",
 )
 @click.option(
-    "--blind-findings", type=FILE, help="Folder for each reader's findings before revision."
+    "--findings", type=FOLDER_PATH, help="Folder for the findings as tables, for 'reference build'."
 )
+@click.option("--blind-findings", type=FOLDER_PATH, help="Folder for the findings before revision.")
 def export(folder: Path, target: Path, batches: tuple[str, ...], **parts: Path | None) -> None:
-    r"""Write the nodules of released batches as a reference bundle, with its provenance.
+    r"""Write the released nodules as a reference with provenance.
 
     \b
     nodulebench annotate review export panel/ reference/ --findings findings/
@@ -583,7 +629,7 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], **parts: Path |
     from nodulebench.annotation.release import export_released
 
     reference = export_released(open_project(folder), target, batches, **parts)
-    click.echo(
+    print_done(
         f"wrote {target}: {reference.nodules.height} nodules in {reference.cases.height} cases"
     )
     print_written(*parts.values())
@@ -594,7 +640,7 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], **parts: Path |
 @FOLDER
 @click.argument("batch_ids", metavar="[BATCH...]", nargs=-1)
 def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
-    r"""Show the state of each batch, and its open tasks.
+    r"""Show the state of each BATCH, and its open tasks.
 
     \b
     nodulebench annotate review status panel/
