@@ -43,7 +43,7 @@ def _section(name: str, metric: Metric) -> str:
     if isinstance(metric, Ratio):
         undefined = f"Undefined when {metric.undefined}."
         binomial = " Binomial and cluster intervals apply." if metric.is_proportion else ""
-        parts.append(f"{metric.meaning}. {undefined}{binomial}")
+        parts.append(f"{meaning_of(metric)}. {undefined}{binomial}")
     else:
         parts.append(docstring_body(metric))
     asked = metric.sums if isinstance(metric, Ratio) else metric
