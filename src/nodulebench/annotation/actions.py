@@ -272,7 +272,6 @@ def taken_by(actor_id: str, action: Action) -> str:
 
 
 def _words(action: Action) -> tuple[str | None, str]:
-    """The case that an action is about, and what it changes."""
     match action:
         case OpenBatch():
             return None, f"{len(action.case_ids)} cases for {action.team_id}"

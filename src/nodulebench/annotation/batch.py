@@ -134,7 +134,6 @@ class Batch:
 
     @cached_property
     def unrevised(self) -> list[Key]:
-        """Case and reader of every revision that is not submitted yet; empty without revisions."""
         if self.rules.revision == "none":
             return []
         every = [(case, reader) for case in self.order.case_ids for reader in self.reader_ids]
@@ -174,7 +173,6 @@ class Batch:
         return is_open and self.checks is not None
 
     def dispute(self, key: Key) -> tuple[Notice, ...]:
-        """Why a candidate is in dispute, settled or not; empty: it is not in dispute."""
         if not self.rules.has_arbitration:
             return ()
         reasons = []
@@ -191,7 +189,6 @@ class Batch:
 
     @property
     def is_approved(self) -> bool:
-        """Whether the commission has approved it, or approval is not required."""
         if self.approval is None:
             return not self.rules.requires_approval
         return self.approval.approves
@@ -205,7 +202,6 @@ class Batch:
         return versions[-1] if versions else None
 
     def nodule_type(self, key: Key) -> str | None:
-        """The type of a candidate: as arbitrated, else the one on which its readers agree."""
         ruling = self.rulings.get(key)
         if ruling is not None and ruling.type is not None:
             return ruling.type

@@ -58,7 +58,6 @@ class Candidate:
 
     @property
     def boxes(self) -> tuple[Box, ...]:
-        """The hulls of its clusters: its position, without who drew what."""
         return tuple(cluster.box for cluster in self.clusters)
 
     @property
@@ -145,7 +144,6 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
 
 
 def lone_candidate(reading: Reading, candidate_id: str) -> Candidate:
-    """The candidate of a finding that only one person drew: disputed on every slice."""
     (lone,) = check_consistency([reading]).candidates
     clusters = tuple(replace(cluster, is_consistent=False) for cluster in lone.clusters)
     return Candidate(candidate_id, lone.findings, clusters, is_disputed=True)
@@ -185,7 +183,6 @@ def _slice_cluster(
 
 
 def _is_same(boxes: FloatArray, rule: ConsistencyRule) -> BoolArray:
-    """For each pair of boxes whether they count as the same finding, regardless of slices."""
     center, half = boxes[:, :2], boxes[:, 2:] / 2
     low = np.maximum((center - half)[:, None], (center - half)[None])
     high = np.minimum((center + half)[:, None], (center + half)[None])

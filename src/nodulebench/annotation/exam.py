@@ -173,7 +173,6 @@ def exam_files(
     rules: ExamRules = _RULES,
     out: Path | None = None,
 ) -> list[ExamSheet]:
-    """Read key and answers, hold the exam and, with ``out``, write a sheet per candidate."""
     truth = read_reference(key, cases=cases)
     sheets = hold_exam(truth, [read_submission(path, truth.cases) for path in answers], rules)
     if out is not None:
@@ -214,7 +213,6 @@ def sheet_json(sheet: ExamSheet) -> JsonObject:
 
 
 def sheet_text(sheet: ExamSheet) -> str:
-    """A sheet for the candidate to read, as Markdown."""
     verdict = "passed" if sheet.has_passed else f"not passed: {', '.join(sheet.failed)}"
     metrics = [
         f"| {name} | {_number(metric)} | {_needed(name, sheet.rules)} |"

@@ -95,7 +95,6 @@ class Conclusion:
 
     @property
     def additional(self) -> pl.DataFrame:
-        """The added nodules: position, diameter, and how many readers called them a nodule."""
         names = ("case_id", "nodule_id", "x_mm", "y_mm", "z_mm", "diameter_mm", "agreement")
         known = self.before.nodules.select("case_id", "nodule_id")
         new = self.after.nodules.join(known, on=["case_id", "nodule_id"], how="anti")

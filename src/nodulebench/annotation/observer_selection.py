@@ -137,7 +137,6 @@ def _reuse(
 def _near(
     marks: pl.DataFrame, places: pl.DataFrame, reference: Reference, radius_mm: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    """Marks strictly within the radius of places of the same case: rows of both."""
     xyz = ("x_mm", "y_mm", "z_mm")
     case = reference.rows_of(places["case_id"])
     known_rows = np.flatnonzero(case >= 0)
@@ -189,7 +188,6 @@ class SelectOptions:
 
 
 def select_files(options: SelectOptions) -> Selection:
-    """Choose the false positives that readers classify, and write their list."""
     out = options.out
     if (out / STUDY).exists():
         what = "is a study that readers have already got."
@@ -212,7 +210,6 @@ def select_files(options: SelectOptions) -> Selection:
 
 
 def _read_marks(options: SelectOptions) -> tuple[Reference, Submission, TestProtocol]:
-    """The test set, the marks of one algorithm, and the protocol that labels them."""
     marks, reference = options.marks, options.reference
     protocol, algorithm = options.protocol, options.algorithm
     if not (marks / EVALUATION).is_file():

@@ -171,7 +171,6 @@ class OpenStudy:
     suspects: pl.DataFrame
 
     def places(self, reader_id: str) -> list[Place]:
-        """What a reader classifies, in their own order."""
         if reader_id not in self.study.reader_ids:
             names = ", ".join(self.study.reader_ids)
             raise InputError.at(f"reader '{reader_id}'", "has no part in it.", f"Readers: {names}.")
@@ -237,7 +236,6 @@ def open_study(folder: Path) -> OpenStudy:
 
 
 def export_places(study: OpenStudy, reader_id: str, path: Path) -> int:
-    """Write a reader's open places as CSV, in their order; returns how many there are."""
     if path.exists():
         raise InputError.at(path, "already exists.", "Submit it, or remove it.")
     done = study.calls(reader_id)
@@ -287,7 +285,6 @@ def calls_table(study: OpenStudy) -> pl.DataFrame:
 
 
 def status_of(study: OpenStudy) -> JsonObject:
-    """How many places each reader has called, and the digest of each log."""
     logs = {}
     for reader_id in study.study.reader_ids:
         events = study.log(reader_id).read()

@@ -282,7 +282,6 @@ def possible_reviewers(teams: Sequence[Team], team_id: str) -> list[str]:
 
 
 def commitment_of(seed: str) -> str:
-    """The commitment to a seed: what is published before the seed itself."""
     return hashlib.sha256(seed.encode()).hexdigest()
 
 

@@ -360,7 +360,6 @@ class Permissions:
 
 
 def same_candidates(batch: Batch, case_id: str, drawn: DrawnFinding) -> list[str]:
-    """The candidates of a case that match a drawn finding by the consistency rule."""
     new = Reading(case_id=case_id, reader_id="new", findings=(drawn,))
     owner = {
         finding: name
@@ -413,7 +412,6 @@ def _not_reviewer(batch: Batch, actor_id: str) -> Problem:
 def reviewer_problems(
     roster: Roster, actor_id: str, action: actions.OpenBatch
 ) -> Iterator[Problem]:
-    """What is wrong with the reviewer, or with the commitment to draw one, of a new batch."""
     where, members = f"batch '{action.batch_id}'", roster.team(action.team_id).member_ids
     given = [action.reviewer_id, action.commitment]
     if given.count(None) == 2:

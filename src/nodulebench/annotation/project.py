@@ -109,7 +109,6 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
 
 
 def project_digest(folder: Path) -> str:
-    """The digest that the log of a project begins with: of its people, rules and cases."""
     return bytes_digest(canonical({name: file_digest(folder / name) for name in (PROJECT, CASES)}))
 
 
@@ -318,7 +317,6 @@ def _notices(events: Sequence[Event], signers: int, checkpoints: int) -> Iterato
 
 
 def draw_notices(events: Iterable[Event]) -> Iterator[Notice]:
-    """Audit notices on how batches got their reviewers; all steps were allowed."""
     opened: dict[str, list[str]] = {}
     waiting: dict[str, str] = {}
     promised: set[str] = set()

@@ -206,7 +206,6 @@ class ReadingComparison:
         return skills(self.checks)
 
     def quality(self) -> JsonObject:
-        """Agreement as numbers; what is undefined is null with the reason."""
         return {
             "group": or_reason(lambda: asdict(group_agreement(self.checks))),
             "type_alpha": or_reason(
@@ -241,7 +240,6 @@ class ReadingComparison:
 
     @property
     def highlights(self) -> pl.DataFrame:
-        """One row per slice and candidate on which readers are missing."""
         text, whole, length = pl.String, pl.Int64, pl.Float64
         names = {"case_id": text, "slice_index": whole, "candidate_id": text, "drawn_by": text}
         names |= {"missing": text, "center_x_mm": length, "center_y_mm": length}
@@ -365,7 +363,6 @@ class ReaderAgreement:
 
 
 def reader_agreement(comparison: ReadingComparison) -> ReaderAgreement:
-    """Agreement of each pair of readers and of all, on nodules, their types and diameters."""
     kinds, sizes = comparison.by_reader(type_number), comparison.by_reader(box_diameter_mm)
     readers = {name: column for column, name in enumerate(comparison.reader_ids)}
     everyone = f"{len(readers)} readers"
@@ -396,7 +393,6 @@ def reader_agreement(comparison: ReadingComparison) -> ReaderAgreement:
 
 
 def write_agreement(agreement: ReaderAgreement, folder: Path) -> None:
-    """Write the coefficients for ``report --agreement``, and the limits as a table."""
     with staged_folder(folder, last=AGREEMENT) as stage:
         write_table(agreement.limits, stage / LIMITS)
         write_json(agreement.rows, stage / AGREEMENT)
@@ -409,7 +405,6 @@ def _kappa(first: FloatArray, second: FloatArray) -> Estimate:
 def _pairs(
     numbers: FloatArray, readers: dict[str, int]
 ) -> Iterator[tuple[str, str, tuple[FloatArray, FloatArray]]]:
-    """Each pair of readers, with the numbers of the candidates that both drew."""
     for first, second in combinations(readers, 2):
         pair = numbers[:, [readers[first], readers[second]]]
         both = pair[np.isfinite(pair).all(axis=1)]

@@ -34,7 +34,6 @@ _RULE = ConsistencyRule()
 def repeat_agreement(
     pairs: Iterable[tuple[Reading, Reading]], rule: ConsistencyRule = _RULE
 ) -> PairAgreement:
-    """One reader's agreement with their earlier readings of the same cases."""
     both = first_only = second_only = cases = 0
     reader = ""
     for first, second in pairs:

@@ -209,7 +209,6 @@ def _analysis(read: StudyReadings, choice: StudyChoice) -> JsonObject:
 
 
 def _study(metrics: ReaderMetrics, treatments: Sequence[str], level: float) -> JsonObject:
-    """Differences between treatments, and the components that ``plan readers`` needs."""
     try:
         analysis = obuchowski_rockette(metrics, level=level)
     except UndefinedError as error:

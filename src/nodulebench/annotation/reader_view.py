@@ -113,7 +113,6 @@ def _as_drawn(reading: Reading) -> list[ShownCandidate]:
 def drawn_by_others(
     workflow: Workflow, batch: Batch, actor_id: str, case_id: str
 ) -> dict[str, list[ShownCandidate]]:
-    """Letter -> what that reader drew in a case, where the revising reader may see it."""
     return {
         reading.reader_id: _as_drawn(reading)
         for reading in workflow.seen_of_others(batch, actor_id)

@@ -144,7 +144,6 @@ def warn_of(
     *,
     limits: WarningLimits = _LIMITS,
 ) -> list[ReadingWarning]:
-    """What is unusual about readings, case by case, also in the images and their lungs."""
     places = geometries(cases)
     warnings: list[ReadingWarning] = []
     problems: list[Problem] = []

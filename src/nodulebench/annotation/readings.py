@@ -58,7 +58,6 @@ class DrawnSlice(ConfigModel):
 
     @property
     def as_drawn(self) -> DrawnOutline:
-        """The outline and its slice, in the form that ``imaging.rasters`` takes."""
         return DrawnOutline(self.slice_index, self.corners)
 
 
@@ -88,7 +87,6 @@ class Reading(ConfigModel):
     findings: tuple[DrawnFinding, ...] = ()
 
     def typed(self, types: Mapping[str, str | None]) -> "Reading":
-        """The reading with these types; a finding without one keeps its type."""
         named = tuple(
             finding.model_copy(update={"type": types.get(finding.finding_id) or finding.type})
             for finding in self.findings
@@ -258,6 +256,5 @@ def table_of(
     rows: list[JsonObject],
     further: Mapping[str, type[pl.DataType]] | None = None,
 ) -> pl.DataFrame:
-    """Rows as a table; ``further`` are additional columns."""
     types = {column.name: column.dtype for column in schema.columns}
     return schema.conform(pl.DataFrame(rows, schema={**types, **(further or {})}), schema.name)

@@ -162,13 +162,11 @@ def _members(
 
 
 def _sides(box: Box) -> dict[str, object]:
-    """The axes of a nodule that was drawn as boxes: their sides, as in every reference rule."""
     short, long = sorted((box.length_mm, box.width_mm))
     return {"long_mm": long, "short_mm": short}
 
 
 def _united_outline(members: Sequence[DrawnSlice], place: Geometry | None) -> dict[str, object]:
-    """Outline and axes of all pixels of any member; empty where none was outlined."""
     if place is None or not any(member.outline for member in members):
         return {}
     pixels = voxels_of([member.as_drawn for member in members], place)
@@ -196,7 +194,6 @@ def _hull(boxes: list[Box]) -> Box:
 
 
 def _with_heights(table: pl.DataFrame, places: Mapping[str, Geometry]) -> pl.DataFrame:
-    """The table with the height of each slice: as drawn, else from the geometry."""
     bare = table.filter(pl.col("z_mm").is_null())["case_id"].unique(maintain_order=True)
     raise_problems(
         Problem(
@@ -277,7 +274,6 @@ def _released_batches(handle: ProjectHandle, batch_ids: Iterable[str] = ()) -> d
 
 
 def _released_reference(handle: ProjectHandle, chosen: Sequence[Batch]) -> Reference:
-    """What readers of batches drew, united, with types; without repeats of cases."""
     accepted = [
         accepted_of(batch, key)
         for batch in chosen

@@ -64,7 +64,6 @@ def with_repeats(cases: pl.DataFrame, repeats: Mapping[str, str]) -> pl.DataFram
 def repeated_readings(
     readings: Sequence[Reading], repeats: Mapping[str, str]
 ) -> dict[str, list[tuple[Reading, Reading]]]:
-    """For each reader the first and the repeated reading of every case read twice."""
     by_case = {(reading.case_id, reading.reader_id): reading for reading in readings}
     pairs: dict[str, list[tuple[Reading, Reading]]] = {}
     for shown_as, case_id in repeats.items():

@@ -37,8 +37,6 @@ def submit_case(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path
 def submit_readings(
     handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
-    """Submit a reader's readings of cases of a batch, as one event; see ``submit_case``."""
-
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
         new = [
@@ -82,8 +80,6 @@ def revise(handle: ProjectHandle, batch_id: str, reader_id: str, path: Path | No
 def revise_readings(
     handle: ProjectHandle, batch_id: str, reader_id: str, readings: Sequence[Reading]
 ) -> Event:
-    """Submit revised readings, as one event; with the last one, the program compares all."""
-
     def steps(batches: Mapping[str, Batch]) -> Action:
         batch = known_batch(batches, batch_id)
         still = set(batch.unrevised) - {(reading.case_id, reader_id) for reading in readings}

@@ -87,7 +87,6 @@ def _in_order(handle: ProjectHandle, batch: Batch, actor_id: str) -> Sequence[st
 
 
 def tasks_of(handle: ProjectHandle, batches: Mapping[str, Batch], actor_id: str) -> list[Task]:
-    """The cases in which a person has a part now, by number."""
     handle.workflow.roster.person(actor_id)
     tasks, number = [], 0
     for batch_id, batch in batches.items():

@@ -104,7 +104,6 @@ class Workflow:
                 batches |= batches_of([event], self._teams, self.rules, batches)
 
     def allowed(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> Action:
-        """The action, completed by the program, if every step is allowed and valid."""
         if isinstance(action, Several):
             batch, steps = known_batch(batches, action.batch_id), []
             for wanted in action.steps:
@@ -193,7 +192,6 @@ class Workflow:
         return self._permissions.may_release(batch, actor_id)
 
     def _is_senior(self, batch: Batch, actor_id: str) -> bool:
-        """Whether a person reviews or arbitrates the batch in its present state."""
         if actor_id == batch.order.reviewer_id and batch.state in ("review", "arbitration"):
             return True
         return batch.state == "arbitration" and self.may_arbitrate(batch, actor_id)

@@ -59,7 +59,6 @@ class SetImages:
 
 
 def curated_images(curated: Path, folder: Path | None, case_ids: Collection[str]) -> SetImages:
-    """Return the images of cases that a curation admitted, named by case and in order."""
     curation = read_case_files(curated, folder, case_ids)
     files = tuple(
         ImageFile(case_id, curation.folder / name, f"{case_id}/{tidy}")
@@ -244,7 +243,6 @@ def write_bundle(options: BundleOptions, progress: Progress = no_progress) -> Bu
 
 
 def _read_truth(options: BundleOptions) -> Reference:
-    """Return the reference with its case table, or with what curation read from the images."""
     cases, nodules = options.cases, options.nodules
     if cases is not None or options.curated is None:
         return read_reference(options.reference, cases=cases, nodules=nodules)

@@ -73,7 +73,6 @@ def parse_change(content: bytes) -> Change | None:
 
 
 def change_named(event: Event) -> str:
-    """Return the digest of the change that an event made; empty: none."""
     named = event.facts.get("change")
     return named if isinstance(named, str) else ""
 
@@ -81,7 +80,6 @@ def change_named(event: Event) -> str:
 def changes_of(
     events: Sequence[Event], read: Callable[[str], Change | None]
 ) -> tuple[dict[str, str | None], list[Problem]]:
-    """Return all files replaced and removed by changes, and the problems of changes."""
     files: dict[str, str | None] = {}
     problems = []
     for event in events:
@@ -198,7 +196,6 @@ def commit(
 
 
 def read_change(folder: Path, digest: str) -> Change | None:
-    """Return the change that an event names; None: it does not exist, or was modified."""
     for path in (layout.change_file(digest), f"{layout.change_stage(digest)}/{_LIST}"):
         if (folder / path).is_file():
             change = parse_change((folder / path).read_bytes())

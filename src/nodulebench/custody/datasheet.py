@@ -232,7 +232,6 @@ _READING, _REVIEWING, _RULING = "read", ("review", "add", "finish"), "arbitrate"
 
 
 def evidence_answers(documents: Mapping[str, object]) -> dict[str, str]:
-    """Return the answers that the documents of a set's origin contain."""
     made, curated, drawn = (
         document if isinstance(document := documents.get(name), Mapping) else {}
         for name in DOCUMENTS

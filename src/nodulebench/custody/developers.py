@@ -33,34 +33,12 @@ _PAIRS = (
 _SIMILAR = {ord(pair[0]): pair[1] for pair in _PAIRS.split()}
 
 
-_SCRIPTS = frozenset(
-    [
-        "ARABIC",
-        "ARMENIAN",
-        "BENGALI",
-        "CYRILLIC",
-        "DEVANAGARI",
-        "ETHIOPIC",
-        "GEORGIAN",
-        "GREEK",
-        "GUJARATI",
-        "GURMUKHI",
-        "HEBREW",
-        "KANNADA",
-        "KHMER",
-        "LAO",
-        "LATIN",
-        "MALAYALAM",
-        "MYANMAR",
-        "ORIYA",
-        "SINHALA",
-        "TAMIL",
-        "TELUGU",
-        "THAANA",
-        "THAI",
-        "TIBETAN",
-    ]
+_COMMON = (
+    "ARABIC ARMENIAN BENGALI CYRILLIC DEVANAGARI ETHIOPIC GEORGIAN GREEK GUJARATI GURMUKHI "
+    "HEBREW KANNADA KHMER LAO LATIN MALAYALAM MYANMAR ORIYA SINHALA TAMIL TELUGU THAANA THAI "
+    "TIBETAN"
 )
+_SCRIPTS = frozenset(_COMMON.split())
 """Scripts in common use (UTS 31), each of which a name can be written in."""
 
 

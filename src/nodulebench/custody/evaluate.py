@@ -88,7 +88,6 @@ Chosen = tuple[TestProtocol, TestPlan | None]
 
 
 def open_for_evaluation(options: SealedEvaluateOptions) -> SealedSet:
-    """Open the set for a person who may score on it, and check its log against the checkpoints."""
     opened = open_sealed(options.sealed, options.own_key, "evaluate")
     links = opened.log.check().links if options.checkpoints else ()
     people = [parse_public_key(person.key) for person in opened.policy.people if person.key]
@@ -283,7 +282,6 @@ def run_charged_evaluation(
 def _scored(
     reference: Reference, submission: Submission, options: SealedEvaluateOptions, chosen: Chosen
 ) -> tuple[str, Evaluation]:
-    """Return the algorithm's own name, and its evaluation under its alias, if it has one."""
     protocol, plan = chosen
     _require_same_cases(submission, reference, protocol)
     name, entry = submission.name, options.entry

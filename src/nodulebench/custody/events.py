@@ -236,7 +236,6 @@ def _key_of(policy: CustodyPolicy, person: str) -> PublicKey | None:
 
 
 def why_not(error: ValueError) -> str:
-    """Return the message of a policy error, without pydantic's prefix."""
     if isinstance(error, ValidationError):
         return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
     return str(error)

@@ -68,7 +68,6 @@ def feedback(
     status: BudgetStatus,
     is_lower_better: IsLowerBetter = disclose_nothing,
 ) -> JsonObject:
-    """Return what a developer receives at the levels ``verdict`` and ``rounded``."""
     algorithm = document.algorithms[0]
     answer: JsonObject = {
         "schema": SCHEMA,
@@ -92,7 +91,6 @@ def feedback(
 
 
 def budget_statement(status: BudgetStatus) -> JsonObject:
-    """Return how many evaluations the developer has used, and what that means for a claim."""
     statement: JsonObject = {"used": status.used, "allowed": status.allowed}
     if status.used == 1:
         return statement | _first_after_failure(status)
@@ -111,7 +109,6 @@ def budget_statement(status: BudgetStatus) -> JsonObject:
 
 
 def _first_after_failure(status: BudgetStatus) -> JsonObject:
-    """Return what a failed evaluation before the first one means for a claim."""
     if not status.answers.has_failed:
         return {}
     needed = deviations(_one_sided(LEVEL), log_hypotheses(1, status.answers))
@@ -123,7 +120,6 @@ def _first_after_failure(status: BudgetStatus) -> JsonObject:
 def corrected_metrics(
     document: Document, status: BudgetStatus, is_lower_better: IsLowerBetter = disclose_nothing
 ) -> dict[str, JsonObject]:
-    """Return, for the laboratory, every metric with its optimism and corrected bound."""
     return {
         name: corrected(metric, status, is_upper=is_lower_better(metric_of(name)))
         for name, metric in _all_metrics(document).items()
@@ -255,7 +251,6 @@ def as_printed(value: Any) -> Any:
 
 
 def _members(result: RuleResult, evaluation: Evaluation) -> Divisions:
-    """Return the nodules of each stratum, also crossed by type and size."""
     cohort, protocol = result.cohort, evaluation.protocol
     if cohort is None:
         return {}

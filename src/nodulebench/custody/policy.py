@@ -94,7 +94,6 @@ def role_for(roles: tuple[Role, ...], action: Action) -> Role | None:
 
 
 def compartments_of(roles: Iterable[Role]) -> tuple[Compartment, ...]:
-    """Return the compartments whose keys a person with these roles receives."""
     needed = {
         compartment
         for role in roles

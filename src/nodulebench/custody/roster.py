@@ -97,7 +97,6 @@ def alias_problems(
 
 
 def alias_owners(events: Sequence[Event]) -> dict[str, str]:
-    """Return the developer for whose algorithm each alias was first used in a log."""
     owners: dict[str, str] = {}
     for event in events:
         alias = event.facts.get("alias")

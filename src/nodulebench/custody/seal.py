@@ -218,7 +218,6 @@ def _write_descriptions(
     vault: Vault,
     placed: StagedFiles,
 ) -> tuple[str, ...]:
-    """Write cases for a run, policy, datasheet and bag files; return the datasheet's gaps."""
     cases = stage / layout.RUN_CASES
     cases.parent.mkdir(parents=True, exist_ok=True)
     # by name: the order of a reference may disclose where nodules are

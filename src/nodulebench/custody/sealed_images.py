@@ -59,7 +59,6 @@ class SealedImages:
 
 
 def has_encrypted_images(folder: Path) -> bool:
-    """Whether a folder is a sealed set whose images are encrypted."""
     if not is_sealed(folder):
         return False
     start = layout.sealed_file(_START).removesuffix(layout.SUFFIX)
@@ -81,7 +80,6 @@ def sealed_images(folder: Path, own_key: PrivateKey) -> Iterator[SealedImages]:
 
 
 def encrypted_images(opened: SealedSet) -> dict[str, list[str]]:
-    """Return the cases of an open set that have encrypted images, with their files."""
     known = set(run_case_ids(opened.folder))
     files: dict[str, list[str]] = {}
     for name in opened.secret_names:

@@ -112,7 +112,6 @@ def opened_vault(header: JsonObject, own_key: PrivateKey, where: str) -> Vault:
 
 
 def holder_problems(state: Examined) -> list[Problem]:
-    """Return problems of a vault that is not wrapped for the people in policy and log."""
     where = str(state.folder / layout.VAULT)
     wanted = {
         person.name: (person.key, compartments_of(person.roles))
@@ -132,7 +131,6 @@ def holder_problems(state: Examined) -> list[Problem]:
 
 
 def person_of(state: Examined, own_key: PrivateKey) -> str:
-    """Return who acts, identified by their key."""
     line = own_key.public.line
     person = next((listed.name for listed in state.policy.people if listed.key == line), None)
     if person is None:

@@ -236,7 +236,6 @@ def is_from_stored_results(folder: Path) -> bool:
 
 
 def read_evaluations(folder: Path) -> JsonObject:
-    """Return from which evaluations of which sealed set a folder was made."""
     note = read_json(folder / EVALUATIONS)
     if (
         not isinstance(note, dict)
@@ -264,7 +263,6 @@ def _names_evaluations(note: JsonObject) -> bool:
 
 
 def require_not_withdrawn(events: Sequence[Event], numbers: Iterable[object]) -> None:
-    """Refuse evaluations that include cases withdrawn since."""
     raise_problems(
         Problem(
             f"evaluation {number}",

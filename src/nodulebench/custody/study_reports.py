@@ -75,7 +75,6 @@ SHOWN_FACTS = ("intended_use", "intended_types")
 def evaluations_of_developers(
     opened: SealedSet, algorithm: str | None, wanted: Sequence[str]
 ) -> tuple[Event, list[Event]]:
-    """Return the evaluation of a developer's algorithm, and those of others that may be shown."""
     if algorithm is None:
         what = "for a developer needs their algorithm."
         raise InputError.at("report", what, "Give --algorithm ALIAS.")
@@ -268,7 +267,6 @@ def _opened(options: StudyOptions, out: Path | None) -> SealedSet:
 def _recorded(
     opened: SealedSet, chosen: Sequence[Event], step: Step, facts: Mapping[str, Fact]
 ) -> list[StoredResult]:
-    """Record the use of stored results in the log, then return them."""
     require_not_withdrawn(opened.events, (event.facts["evaluation"] for event in chosen))
     numbers = ", ".join(str(event.facts["evaluation"]) for event in chosen)
     opened.record(step, {"evaluations": numbers, **facts})
@@ -334,7 +332,6 @@ def _made_again(folder: Path, opened: SealedSet) -> Recomputed:
 
 
 def _stored(opened: SealedSet, note: JsonObject) -> list[StoredResult]:
-    """Return the stored results that a folder names, if they are the same in the log."""
     events = {
         event.facts.get("evaluation"): event for event in opened.events if event.step == "evaluated"
     }

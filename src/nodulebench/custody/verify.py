@@ -151,7 +151,6 @@ def _result_problems(state: Examined) -> Iterator[Problem]:
 
 
 def _stray_problems(state: Examined) -> Iterator[Problem]:
-    """Yield files in growing folders that are neither events, results nor changes."""
     folder, checked = state.folder, state.check
     numbers = [event.number for event in checked.events if event.step == "evaluation_charged"]
     expected = {layout.HEAD, *(layout.event_file(link.place) for link in checked.links)}

@@ -157,7 +157,6 @@ def _nodules_by_case(reference: Reference) -> pl.DataFrame:
 
 
 def _named(case_ids: pl.Series, translate: Callable[[str], tuple[str, str]]) -> Iterator[Problem]:
-    """A problem for each of the first cases, and how many more there are."""
     for case_id in case_ids.head(MOST_NAMED):
         yield Problem(f"case '{case_id}'", *translate(case_id))
     if len(case_ids) > MOST_NAMED:

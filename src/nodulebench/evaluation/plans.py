@@ -291,7 +291,6 @@ def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
 
 
 def plan_differences(plan: TestPlan, evaluation: Evaluation) -> tuple[Notice, ...]:
-    """Notices for protocol, cases and findings of a test that differ from the plan."""
     planned = dict(plan.digests)
     return tuple(
         Notice(
@@ -390,7 +389,6 @@ def _is_met(criterion: Criterion, compared: float) -> bool:
 
 
 def estimates_of(result: RuleResult) -> dict[tuple[str, str], Estimate]:
-    """Every estimate of a rule's result by stratum and metric, with the names of criteria."""
     by_name: dict[tuple[str, str], Estimate] = {}
     for metric, estimate in result.metrics.items():
         if isinstance(estimate, Estimate):
@@ -426,7 +424,6 @@ class Refined:
 def refine(
     criterion: Criterion, cohort: LabelledCohort, protocol: TestProtocol, value: float
 ) -> Refined | None:
-    """The interval of a criterion's metric from as many replicates as the verdict needs."""
     replicates = max(VERDICT_REPLICATES, protocol.interval.bootstraps)
     for count in (replicates, MORE * replicates):
         rows = _rows(criterion, cohort, _drawing(protocol, count))
@@ -495,7 +492,6 @@ def _rows(
 def _perfect_rows(
     criterion: Criterion, cohort: LabelledCohort, protocol: TestProtocol
 ) -> GuardedRows | None:
-    """The rows of a perfect result: all trials succeed."""
     metric = _registered(criterion, protocol)
     if criterion.stratum or guard_of(metric) != "trials":
         return _rows(criterion, perfect_cohort(cohort), protocol)

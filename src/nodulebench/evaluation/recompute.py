@@ -84,7 +84,6 @@ class Evaluated:
 
     @property
     def changed_digests(self) -> dict[str, tuple[str | None, str]]:
-        """Parts that changed after the evaluation: the written digest and the present one."""
         present = {
             "protocol": self.protocol.digest,
             "reference": reference_digest(self.reference),
@@ -99,7 +98,6 @@ class Evaluated:
 
     @property
     def problems(self) -> list[Problem]:
-        """Tables and protocol that differ from those of the evaluation."""
         changed = [
             Problem(
                 str(self.folder / EVALUATION),
@@ -167,7 +165,6 @@ def evaluated_of(evaluation: Evaluation) -> Evaluated:
 
 
 def load_evaluated(folder: Path) -> Evaluated:
-    """Read the folder that ``evaluate --out`` wrote."""
     document = read_document(folder)
     if not (folder / INPUTS).is_dir():
         raise InputError.at(
@@ -209,7 +206,6 @@ def _evaluated(document: Document, files: "_Files") -> Evaluated:
 
 
 def load_unchanged(folder: Path) -> Evaluated:
-    """Read the folder that ``evaluate --out`` wrote, and check that it was not changed."""
     evaluated = load_evaluated(folder)
     raise_problems(evaluated.problems)
     return evaluated
@@ -263,7 +259,6 @@ class _Files:
         return self.read(name, schema) if self._has(name) else None
 
     def read_parts(self, name: str, schema: TableSchema) -> dict[str, pl.DataFrame]:
-        """The rows of each algorithm, checked against their schema."""
         if not self._has(name):
             return {}
         path, content = self._file(name)

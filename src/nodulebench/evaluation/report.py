@@ -146,7 +146,6 @@ def read_excerpt(
 def _write_tables(
     folder: Path, document: Document, attachments: ReportAttachments, choice: ReportChoice
 ) -> None:
-    """Write the tables as CSV; they are the same in every language."""
     from nodulebench.report.csv_tables import csv_tables
 
     is_lab = choice.audience == "lab"

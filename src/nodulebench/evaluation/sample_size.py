@@ -62,7 +62,6 @@ __all__ = [
 
 
 def nodules_of_patients(path: Path) -> dict[str, float]:
-    """Mean and standard deviation of the nodules per patient with nodules of a reference."""
     reference = read_reference(path)
     is_target = ~reference.nodules["is_ignored"].to_numpy()
     patients = reference.unit_of_case[reference.nodule_case[is_target]]

@@ -87,7 +87,6 @@ def evaluate_files(
 
 
 def read_files(options: EvaluateOptions) -> tuple[Reference, list[Submission]]:
-    """The test set, and the submissions in the order of their files."""
     reference = read_test_set(
         options.reference, cases=options.cases, nodules=options.nodules, series=options.series
     )
@@ -104,7 +103,6 @@ def read_test_set(
     nodules: Path | None = None,
     series: Path | None = None,
 ) -> Reference:
-    """A reference, restricted to the cases of a list ``series`` if one is given."""
     reference = read_reference(path, cases=cases, nodules=nodules)
     if series is None:
         return reference
@@ -141,7 +139,6 @@ def choose_protocol(
     seed: int | None = None,
     at_fp: float | None = None,
 ) -> "tuple[TestProtocol, TestPlan | None]":
-    """The protocol of a test, and its frozen plan if it has one."""
     if plan is None:
         named = load_protocol(protocol or "luna16")
         return with_options(named, bootstraps=bootstraps, seed=seed, at_fp=at_fp), None

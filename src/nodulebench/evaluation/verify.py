@@ -91,7 +91,6 @@ def document_differences(
 
 
 def _pairs(written: list[object], recomputed: list[object]) -> Iterator[tuple[int, object, object]]:
-    """The values of two lists at the same index; the order of notices does not matter."""
     indices, others = list(range(len(written))), recomputed
     if all(map(is_notice, (*written, *recomputed))):
         indices = [index for index in indices if written[index] not in recomputed]
@@ -105,7 +104,6 @@ def _pairs(written: list[object], recomputed: list[object]) -> Iterator[tuple[in
 def table_differences(
     written: pl.DataFrame, recomputed: pl.DataFrame, file: str
 ) -> Iterator[Difference]:
-    """Where two tables differ: their columns, their height, and the first different rows."""
     if written.columns != recomputed.columns:
         yield Difference(file, "columns", written.columns, recomputed.columns)
         return
@@ -314,7 +312,6 @@ def verify_numbers(
 
 
 def _recompute_comparisons(evaluated: Evaluated) -> tuple[ComparisonDocument, ...]:
-    """The comparisons between algorithms with their written options, from the written labels."""
     written = evaluated.document.comparisons
     if not written:
         return ()
@@ -330,7 +327,6 @@ def _recompute_comparisons(evaluated: Evaluated) -> tuple[ComparisonDocument, ..
 def comparison_differences(
     folder: Path, comparisons: tuple[ComparisonDocument, ...]
 ) -> Iterator[Difference]:
-    """Where the latest comparison differs in its separate file."""
     path = folder / COMPARISON
     if not path.is_file():
         return
@@ -365,7 +361,6 @@ def _read_originals(
 def _in_written_order(
     given: list[Submission], algorithms: Sequence[AlgorithmSummary]
 ) -> list[Submission]:
-    """For each algorithm the submission with the same digest, or else with the same name."""
     ordered: list[Submission] = []
     problems: list[Problem] = []
     left = list(given)

@@ -62,7 +62,6 @@ def described_by(own: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, 
 
 
 def _first_known(first: pl.Series, second: pl.Series) -> pl.Series:
-    """The first value where it is known, else the second; as text if either column is text."""
     is_text = first.dtype == pl.String or second.dtype == pl.String
     return (
         first.fill_null(second)

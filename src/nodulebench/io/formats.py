@@ -161,7 +161,6 @@ def read_reference(
 def _how_read(
     file: CsvFile, form: Format | None, *, names_unread: bool = False
 ) -> tuple[Notice, ...]:
-    """Notices of how a CSV file was read that does not follow its format exactly."""
     path = file.path
     if path.is_dir() or (form is not None and not form.columns):
         return ()
@@ -207,7 +206,6 @@ def fitting(path: Path | CsvFile, what: str) -> Format:
 
 
 def _no_format(probe: FileProbe, what: str, refusals: list[tuple[str, str]]) -> InputError:
-    """The error that no format fits: the nearest one with its reason first, then the others."""
     (name, reason), *others = sorted(refusals, key=lambda refusal: distance_of(refusal[1]))
     remedy = "See: nodulebench formats."
     if name == "luna16_csv" and probe.kind == "csv":

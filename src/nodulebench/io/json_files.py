@@ -82,7 +82,6 @@ def entries(value: object, where: str, problems: Problems) -> Iterator[tuple[str
 
 
 def numbers(value: object, count: int, where: str, problems: Problems) -> list[float] | None:
-    """A JSON list of ``count`` finite numbers; anything else becomes a problem."""
     if not isinstance(value, list) or len(value) != count:
         problem = f"has {len(value)} values" if isinstance(value, list) else f"is {kind_of(value)}"
         problems.add(where, f"{problem}; expected a list of {count} numbers.")

@@ -70,7 +70,6 @@ def checkpoint_file_problems(
 def _wrong_signature(
     checkpoint: Checkpoint, public_key: Path | None, people: Sequence[PublicKey]
 ) -> tuple[str, ...]:
-    """What is wrong with the signature of a checkpoint, and what to do; empty if it is valid."""
     content, signature = checkpoint.unsigned_bytes, _signature_of(checkpoint)
     if signature is None:
         if checkpoint.code or checkpoint.signed is not None:

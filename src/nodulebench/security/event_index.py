@@ -142,7 +142,6 @@ class IndexedLog(Generic[E]):
                 self.log.link(stored, event)
 
     def index_is_true(self, events: Sequence[E]) -> bool:
-        """Whether the index, if it exists, matches the first of these events."""
         index = self.index()
         if index is None:
             return True
@@ -163,7 +162,6 @@ class IndexedLog(Generic[E]):
         known_labels: Mapping[str, Sequence[int]],
         known_events: Mapping[int, E] | None = None,
     ) -> View[E] | None:
-        """The known part of the log plus the later events; None if they do not match."""
         log, known = self.log, len(known_digests)
         events = dict(known_events or {})
         head = log.store.read_head()

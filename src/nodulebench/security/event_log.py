@@ -179,7 +179,6 @@ def chain_problems(links: Iterable[Link], start: str, before: str, first: int = 
 
 
 def date_problems(links: Iterable[Link]) -> list[Problem]:
-    """Events dated before an earlier event by more than clocks may differ."""
     problems = Problems()
     latest: datetime | None = None
     for link in links:

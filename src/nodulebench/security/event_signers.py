@@ -73,11 +73,9 @@ class PersonSigner:
         return self._take_key_change(content)
 
     def keys_now(self) -> dict[str, PublicKey]:
-        """Each person's key after all checked events."""
         return self.keys_at(max(self._changes, default=0) + 1)
 
     def keys_at(self, number: int) -> dict[str, PublicKey]:
-        """Each person's key before an event."""
         keys: dict[str, PublicKey | None] = dict(self.keys)
         keys |= dict(change for at, change in sorted(self._changes.items()) if at < number)
         return {person: key for person, key in keys.items() if key is not None}

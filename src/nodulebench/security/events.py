@@ -23,7 +23,6 @@ class Record(ConfigModel):
 
     @property
     def unsigned_bytes(self) -> bytes:
-        """The bytes that the code authenticates."""
         return canonical(self.model_dump(mode="json", exclude={"code"}))
 
 

@@ -60,7 +60,6 @@ class PublicKey:
         return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
     def is_signer_of(self, content: bytes, signature: bytes) -> bool:
-        """Whether a raw signature of some bytes was made with this key."""
         with needs("keys", "checking signatures"):
             from cryptography.exceptions import InvalidSignature
             from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

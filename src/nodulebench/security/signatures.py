@@ -186,7 +186,6 @@ def _missing(folder: Path, signed: Signed | None) -> Problem:
 def _holds(
     key: "Ed25519PublicKey | None", signed: Signed, signature: bytes, content: bytes
 ) -> bool:
-    """Whether a signature is valid for the content, by the given key or the one it names."""
     with needs("sign", "signing"):
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -253,7 +252,6 @@ _MAGIC, _VERSION, _HASH = b"SSHSIG", (1).to_bytes(4, "big"), b"sha512"
 
 
 def signature_code(content: bytes, key: PrivateKey) -> str:
-    """The SSH signature of ``content`` in one line."""
     signed = wire(KIND.encode()) + wire(key.sign(_signed_bytes(content)))
     return PREFIX + base64.b64encode(_head(key.public) + wire(signed)).decode()
 

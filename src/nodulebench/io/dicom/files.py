@@ -112,7 +112,6 @@ def _require_length(data: "Dataset") -> None:
 
 
 def holds_dicom(path: Path, sop_classes: tuple[str, ...]) -> bool:
-    """Whether a path holds a DICOM object of one of these kinds, by its file headers."""
     files = [file for file in dicom_files(path) if is_dicom(file)]
     if not files:  # then the package is not needed
         return False
@@ -239,7 +238,6 @@ def shared_item(own: "Dataset | None", shared: "Dataset | None", keyword: str) -
 
 
 def whole_of(data: "Dataset | None", keyword: str) -> int | None:
-    """A number without its fraction."""
     number = number_of(data, keyword)
     return None if number is None else int(number)
 

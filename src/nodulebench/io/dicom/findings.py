@@ -66,7 +66,6 @@ class ReportedFinding:
 
     @property
     def series_uid(self) -> str:
-        """The series of the images it was drawn on; empty if unknown."""
         return next((region.series_uid for region in self.regions if region.series_uid), "")
 
 

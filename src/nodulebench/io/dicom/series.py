@@ -52,7 +52,6 @@ class Series:
 
     @property
     def name(self) -> str:
-        """The series and the number of its copy, for messages."""
         return self.uid if self.copy == 0 else f"{self.uid} (copy {self.copy + 1})"
 
     @cached_property
@@ -138,7 +137,6 @@ class Series:
 
     @cached_property
     def images(self) -> "tuple[Dataset, ...]":
-        """The headers of its files as pydicom datasets, for objects that refer to them."""
         return tuple(read_image_header(Path(path)) for path in self.files)
 
 
@@ -283,7 +281,6 @@ def differences(series: Series) -> list[tuple[str, list[str], tuple[str, ...]]]:
 
 
 def is_skew(header: SliceHeader) -> bool:
-    """Whether direction cosines are not of length 1 or not perpendicular."""
     axes = np.array(header.orientation or (0.0,) * 6).reshape(2, 3)
     return bool(np.abs(axes @ axes.T - np.eye(2)).max() > ORTHONORMAL_TOLERANCE)
 

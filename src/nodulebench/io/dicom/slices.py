@@ -237,7 +237,6 @@ def _frame_facts(group: Callable[[str], "Dataset | None"]) -> dict[str, str]:
 
 
 def _plane(group: Callable[[str], "Dataset | None"]) -> JsonObject:
-    """Geometry and rescaling of a slice, from its functional groups."""
     measures, values = group("PixelMeasuresSequence"), group("PixelValueTransformationSequence")
     return {
         "position_mm": numbers_of(group("PlanePositionSequence"), "ImagePositionPatient", 3),

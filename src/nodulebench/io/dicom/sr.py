@@ -369,7 +369,6 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
 def read_reports(
     path: Path, cases: pl.DataFrame | None
 ) -> tuple[list[Report], CaseMatcher, list[Notice]]:
-    """Read every measurement report in a file or folder, with the cases and notices."""
     held = list(objects_of(path, *SR_CLASSES))
     if not held:
         raise InputError.at(path, "holds no DICOM measurement report (TID 1500).", "Export one.")

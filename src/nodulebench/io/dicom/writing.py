@@ -130,7 +130,6 @@ def _described(series: Series) -> Series:
 
 
 def save_objects(path: Path, objects: "Iterable[tuple[str, Dataset]]") -> None:
-    """Write DICOM objects into a folder by their names, or one object into a file."""
     held = list(objects)
     if path.suffix.lower() != ".dcm":
         with staged_folder(path, is_new=True) as stage:

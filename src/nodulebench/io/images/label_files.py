@@ -57,7 +57,6 @@ class Session:
 
     @property
     def voxels(self) -> dict[str, IntArray]:
-        """Voxels (column, row, image) of every finding that is outlined."""
         return {name: voxels_of(drawn, self.grid) for name, drawn in self.outlines.items()}
 
 

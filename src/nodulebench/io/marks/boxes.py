@@ -73,7 +73,6 @@ def _middle(center: pl.Expr, extent: pl.Expr) -> pl.Expr:
 def slices_of_boxes(
     boxes: pl.DataFrame, schema: TableSchema, geometries: dict[str, Geometry]
 ) -> pl.DataFrame:
-    """Cut 3-D boxes into their boxes on each slice."""
     key = schema.key[1]
     parts = [schema.empty()]
     for (case_id,), part in boxes.group_by("case_id", maintain_order=True):
@@ -324,7 +323,6 @@ def with_positions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -
 
 
 def require_no_contradictions(slices: pl.DataFrame, known: dict[str, Geometry], name: str) -> None:
-    """Reject slices of marks or nodules whose slice_index and z_mm do not agree."""
     rows = slices.with_row_index("_row", offset=1)
     places = pl.format("{} row {}", pl.lit(name), "_row")
     raise_problems(
@@ -333,7 +331,6 @@ def require_no_contradictions(slices: pl.DataFrame, known: dict[str, Geometry], 
 
 
 def _contradictions(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> list[Problem]:
-    """Problems of boxes whose slice_index and z_mm do not fit the grid or the other boxes."""
     stated = boxes.with_row_index("_row").drop_nulls(["slice_index", "z_mm"])
     is_off, is_astray = np.zeros((2, boxes.height), dtype=np.bool_)
     for (case_id,), part in stated.group_by("case_id", maintain_order=True):

@@ -134,7 +134,6 @@ def _false_positives(numbered: Iterable[tuple[str, str, LabelledCohort]]) -> Ite
 def _key(
     cohort: LabelledCohort, lesion: IntArray, treatments: Sequence[str], readers: Sequence[str]
 ) -> pl.DataFrame:
-    """The name of each numbered treatment, reader, case and nodule."""
     named = {
         "modality": treatments,
         "reader": readers,

@@ -175,7 +175,6 @@ class UploadLimiter:
 
 
 def free_bytes(folder: Path) -> int:
-    """How many more bytes may be written to the disk of a folder."""
     return max(0, shutil.disk_usage(folder).free - SPARE)
 
 

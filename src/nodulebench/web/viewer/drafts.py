@@ -62,7 +62,6 @@ class Draft:
 
     @property
     def present(self) -> dict[str, Finding]:
-        """The findings that were not removed, in the order in which they were drawn."""
         return {
             name: finding.finding
             for name, finding in self.findings.items()

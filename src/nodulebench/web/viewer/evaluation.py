@@ -47,7 +47,6 @@ class EvaluationLayer:
         return {rule: list(of_rule) for rule, of_rule in self.evaluated.cohorts.items() if of_rule}
 
     def cohort(self, rule: str, algorithm: str) -> LabelledCohort | None:
-        """The labels of an algorithm under a rule at its operating point; None: there are none."""
         return self.evaluated.cohorts.get(rule, {}).get(algorithm)
 
     def points(self, rule: str, algorithm: str) -> list[dict[str, float | str]]:

@@ -73,7 +73,6 @@ def _belonging_to(path: Path) -> Iterator[Path]:
 
 
 def _dicom_scans(folder: Path, *, is_needed: bool) -> list[Scan]:
-    """The CT series below a folder, in the order of their first files."""
     from nodulebench.io.dicom.series import Series, ct_series
     from nodulebench.io.dicom.volumes import series_volume
 

@@ -149,7 +149,6 @@ class ReadingSession:
         return 0 <= number < len(self.scans)
 
     def after(self, number: int) -> int | None:
-        """The scan to read in advance while this one is shown."""
         return number + 1 if number + 1 < len(self.scans) else None
 
     def draft_key(self, number: int) -> str:

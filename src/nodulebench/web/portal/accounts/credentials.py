@@ -123,7 +123,6 @@ def used_step(secret: str, code: str, at: datetime, last: int) -> int | None:
 
 
 def address_of(secret: str, login: str) -> str:
-    """The ``otpauth`` URL that an authenticator app imports."""
     label = quote(f"{ISSUER}:{login}")
     return f"otpauth://totp/{label}?" + urlencode({"secret": secret, "issuer": ISSUER})
 
@@ -146,7 +145,6 @@ def is_throttled(session: Transaction, login: str, address: str) -> bool:
 
 
 def count_failure(session: Transaction, login: str, address: str) -> None:
-    """Count a failed attempt and delete old ones."""
     session.execute(delete(Attempt).where(Attempt.at <= now() - WHILE))
     session.add_all([Attempt(aim=_aim("login", login)), Attempt(aim=_from(address))])
 

@@ -140,7 +140,6 @@ class AcceptedRules(ConfigModel):
 
     @property
     def content(self) -> JsonObject:
-        """The values that are not empty, as stored in rows and receipts."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 

@@ -68,7 +68,6 @@ def view_of_result(
     rule: str = "",
     stratum: str = "",
 ) -> ResultView:
-    """The view of a result for a user, under a rule (or the first), for a stratum (or all)."""
     rules = list(dict.fromkeys(reading["rule"] for reading in readings_of(result)))
     strata = strata_of([result])
     chosen = rule if rule in rules else (rules[0] if rules else "")

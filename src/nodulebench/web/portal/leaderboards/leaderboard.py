@@ -193,7 +193,6 @@ def _with_interval(line: BoardLine, rank: JsonObject | None) -> BoardLine:
 
 
 def readings_of(result: Result, stratum: str = "") -> list[JsonObject]:
-    """The metrics of a result, of the whole cohort or of one part of it."""
     if not stratum:
         readings: list[JsonObject] = result.metrics.get("readings", [])
         return readings
@@ -201,7 +200,6 @@ def readings_of(result: Result, stratum: str = "") -> list[JsonObject]:
 
 
 def strata_of(results: Sequence[Result]) -> list[str]:
-    """The parts of the cohort for which a result has metrics, as ``type=solid``."""
     return list(dict.fromkeys(part["stratum"] for result in results for part in _parts(result)))
 
 

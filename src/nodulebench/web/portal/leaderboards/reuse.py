@@ -42,7 +42,6 @@ class TestSetUse:
 
 
 def uses_of(session: Transaction, benchmark: Benchmark) -> list[TestSetUse]:
-    """Every account that was evaluated on the test set of a benchmark; most evaluations first."""
     uses = _sealed(session, benchmark) if benchmark.is_sealed else _open(session, benchmark)
     return sorted(uses, key=lambda use: (-use.evaluations, use.who))
 

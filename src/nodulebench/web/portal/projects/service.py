@@ -157,7 +157,6 @@ def take_project(
 
 
 def write_project(access: ProjectAccess, folder: Path) -> ProjectHandle:
-    """Write a project with a valid log as a new folder for the commands of ``annotate review``."""
     if folder.exists():
         raise InputError.at(str(folder), "exists already.", "Name a new folder.")
     with access.reading() as session:
