@@ -6,6 +6,7 @@ import click
 
 from nodulebench.cli.options import FILE, PATH, call_with
 from nodulebench.cli.terminal import ProgressLine
+from nodulebench.core.errors import folded_problems
 from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def command(**options: object) -> int:
 
 def _print(check: "Checked", cases_in_set: int | None) -> None:
     name = check.path.name
-    for problem in check.problems:
+    for problem in folded_problems(check.problems):
         click.echo(f"error: {problem}", err=True)
     for notice in check.notices:
         click.echo(f"warning: {name}: {in_english(notice)}", err=True)
@@ -56,7 +57,8 @@ def _print(check: "Checked", cases_in_set: int | None) -> None:
         click.echo(f"{name}: cannot be scored")
         return
     of = "" if cases_in_set is None else f" of {cases_in_set:,}"
-    verdict = f"{len(check.notices)} warning(s)" if check.notices else "no problems"
+    count = len(check.notices)
+    verdict = f"{count} warning{'s' if count > 1 else ''}" if count else "no problems"
     click.echo(
         f"{name}: {check.format}, {check.marks:,} marks in {check.cases:,}{of} cases: {verdict}"
     )

@@ -1,5 +1,6 @@
 """What can go wrong, in words a user can act on."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,44 @@ class Problems(list[Problem]):
         self.append(Problem(str(where), what, remedy))
 
 
+_ROW = re.compile(r"(.+) (line|row) (\d+)")
+_QUOTED = re.compile(r"'[^']*'")
+_FEWEST_FOLDED, _MOST_ROWS, _MOST_VALUES = 3, 8, 3
+
+
+def folded_problems(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems; those that say the same of several rows of a file become one.
+
+    They may differ in the value that they quote.
+    """
+    groups: dict[tuple[str, ...], list[tuple[str, Problem]]] = {}
+    for number, problem in enumerate(problems):
+        row = _ROW.fullmatch(problem.where)
+        if row is None or len(_QUOTED.findall(problem.what)) > 1:
+            groups[(str(number),)] = [("", problem)]
+            continue
+        same = (row[1], row[2], _QUOTED.sub("", problem.what), problem.remedy)
+        groups.setdefault(same, []).append((row[3], problem))
+    folded: list[Problem] = []
+    for key, members in groups.items():
+        if len(members) < _FEWEST_FOLDED:
+            folded += [problem for _, problem in members]
+            continue
+        what, remedy = members[0][1].what, members[0][1].remedy
+        values = list(dict.fromkeys("".join(_QUOTED.findall(each.what)) for _, each in members))
+        if quoted := _QUOTED.search(what):
+            what = what.replace(quoted[0], _shortened(values, _MOST_VALUES))
+        if len(members) > _MOST_ROWS:
+            what = f"{len(members)} rows: {what}"
+        rows = _shortened([row_number for row_number, _ in members], _MOST_ROWS)
+        folded.append(Problem(f"{key[0]} {key[1]}s {rows}", what, remedy))
+    return folded
+
+
+def _shortened(items: list[str], most: int) -> str:
+    return ", ".join(items[:most]) + (", ..." if len(items) > most else "")
+
+
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     """The known names that a name is like, as a question after a space; nothing where none is."""
     from difflib import get_close_matches
@@ -52,8 +91,9 @@ class InputError(NoduleBenchError):
         self.problems: Sequence[Problem] = (
             (problems,) if isinstance(problems, Problem) else tuple(problems)
         )
-        shown = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
-        hidden = len(self.problems) - len(shown)
+        folded = folded_problems(self.problems)
+        shown = [str(problem) for problem in folded[:MOST_PROBLEMS_SHOWN]]
+        hidden = len(folded) - len(shown)
         if hidden:
             shown.append(f"... and {hidden} more problems of the same input.")
         super().__init__("\n".join(shown))

@@ -351,6 +351,8 @@ def _refusal(
         remedy = "Remove the mark, or evaluate against the set it was made for."
     elif foreign.height == submission.marks.height:
         what = f"none of its {foreign.height:,} marks is in a case of {test_set}, but in {listed}."
+        if odd := _odd_scores(foreign["score"]):
+            what += f" {odd:,} of them have a score that is not a finite number."
         remedy = "Evaluate against the set they were made for."
     else:
         what = (
@@ -362,6 +364,13 @@ def _refusal(
             'unlisted_cases = "drop" in the protocol.'
         )
     return InputError.at(where, what, f"{_correction(near)} {remedy}".strip())
+
+
+def _odd_scores(scores: pl.Series) -> int:
+    """How many scores are not numbers, in a submission that has scores."""
+    missing = scores.null_count()
+    not_finite = int((~scores.is_finite()).sum())
+    return not_finite + (missing if missing < len(scores) else 0)
 
 
 def _correction(near: NearNames | None) -> str:

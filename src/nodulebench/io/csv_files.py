@@ -125,6 +125,15 @@ class _UnusableLineError(ValueError):
         self.line = line
 
 
+def is_table(header: Sequence[str]) -> bool:
+    """Whether a header may be quoted: the first line of another file may be a secret."""
+    return len(header) > 1
+
+
+def _found(header: Sequence[str]) -> str:
+    return f"; found: {', '.join(header[:12])}" if is_table(header) else ""
+
+
 def row_problems(
     file: BinaryIO,
     name: str,
@@ -383,7 +392,7 @@ class CsvFile:
             raise_problems(
                 Problem(
                     str(self.path),
-                    f"column '{name}' is missing; found: {', '.join(names[:12])}.",
+                    f"column '{name}' is missing{_found(names)}.",
                     f"Needed: {', '.join(requirement)}.",
                 )
                 for name in requirement

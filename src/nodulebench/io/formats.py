@@ -6,14 +6,14 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
 from nodulebench.core.registry import Registry
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.core.text import in_a_line, shown
 from nodulebench.io.cases import joined_nodules, position_notices
-from nodulebench.io.csv_files import CsvFile, spelt
-from nodulebench.io.format import FileProbe, Format, distance_of, probe_file
+from nodulebench.io.csv_files import CsvFile, is_table, spelt
+from nodulebench.io.format import FAR, FileProbe, Format, distance_of, probe_file
 from nodulebench.io.manifests import PAYLOAD
 from nodulebench.io.marks.luna16 import guessed_columns, read_named_columns, read_series
 from nodulebench.io.table_files import read_cases as read_cases_table
@@ -73,6 +73,8 @@ FORMATS: Registry[Format] = Registry(
 )
 """The formats in the order in which a file is tried; the module of each has a FORMAT."""
 _WORDS = {"marks": "marks", "reference": "a reference"}
+_MOST_NEAR = 3
+"""How many formats are named where none fits."""
 
 
 def read_cases(path: Path) -> pl.DataFrame:
@@ -206,24 +208,23 @@ def fitting(path: Path | CsvFile, what: str) -> Format:
 
 
 def _no_format(probe: FileProbe, what: str, refusals: list[tuple[str, str]]) -> InputError:
-    (name, reason), *others = sorted(refusals, key=lambda refusal: distance_of(refusal[1]))
-    remedy = "See: nodulebench formats."
-    if name == "luna16_csv" and probe.kind == "csv":
-        header = CsvFile(probe.path).header()
+    """The error that no format fits, with the nearest formats and what each lacks.
+
+    The header is quoted only from a file that looks like a table: a path may lead to any file.
+    """
+    near = sorted(refusals, key=lambda refusal: distance_of(refusal[1]))[:_MOST_NEAR]
+    near = [(name, why) for name, why in near if distance_of(why) < FAR] or near[:1]
+    remedy = "All formats: nodulebench formats."
+    header = CsvFile(probe.path).header() if probe.kind == "csv" else []
+    if near[0][0] == "luna16_csv" and is_table(header):
         remedy = (
             f"Found: {', '.join(header[:12])}. If its positions are in mm and LPS, "
             f"name the columns: --columns {guessed_columns(header)}. {remedy}"
         )
-    listed = "; ".join(f"{other}: {why}" for other, why in others)
-    return InputError(
-        [
-            Problem(
-                str(probe.path),
-                f"is not in a known format of {_WORDS[what]}; the nearest is {name}: {reason}.",
-                remedy,
-            ),
-            Problem(str(probe.path), f"is not in any other format either ({listed})."),
-        ]
+    first, *others = (f"{name}: {why}" for name, why in near)
+    nearest = f"The nearest is {first}." + (f" Next: {'; '.join(others)}." if others else "")
+    return InputError.at(
+        probe.path, f"is not in a known format of {_WORDS[what]}. {nearest}", remedy
     )
 
 

@@ -10,6 +10,7 @@ from nodulebench.core.errors import (
     Problem,
     collect_problems,
     first_line,
+    folded_problems,
     map_collecting_problems,
     raise_problems,
 )
@@ -69,3 +70,16 @@ def test_what_is_made_of_each_item_is_refused_with_the_problems_of_all() -> None
 def test_an_error_of_another_package_is_reported_in_its_first_line() -> None:
     assert first_line(ValueError(" wrong\nand more")) == "wrong"
     assert first_line(ValueError()) == "ValueError"
+
+
+def test_rows_with_the_same_problem_become_one_line() -> None:
+    rows = [Problem(f"a.csv line {n}", f"score '{n % 2}' is odd.", "Fix it.") for n in range(2, 14)]
+    other = Problem("a.csv line 5", "case is empty.")
+    assert str(InputError([*rows, other])).splitlines() == [
+        "a.csv lines 2, 3, 4, 5, 6, 7, 8, 9, ...: 12 rows: score '0', '1' is odd. Fix it.",
+        "a.csv line 5: case is empty.",
+    ]
+    assert folded_problems(rows[:2]) == rows[:2]
+    two_values = [Problem(f"a row {n}", f"case '{n}', mark '{n}' is bad.") for n in range(3)]
+    assert folded_problems(two_values) == two_values
+    assert InputError(rows).problems == tuple(rows)

@@ -117,7 +117,9 @@ def test_true_and_false_are_read_from_text() -> None:
         }
     )
     assert NODULES.conform(table, "n.csv")["is_ignored"].to_list() == [True, False, False, True]
-    with pytest.raises(InputError, match=r"n\.csv row 1: is_ignored 'maybe' is not readable\."):
+    with pytest.raises(
+        InputError, match=r"n\.csv rows 1, 2, 3, 4: is_ignored 'maybe' is not readable\."
+    ):
         NODULES.conform(table.with_columns(is_ignored=pl.lit("maybe")), "n.csv")
 
 

@@ -49,7 +49,7 @@ def test_a_good_file_has_nothing_wrong(luna16: Path, tmp_path: Path, capsys) -> 
 def test_problems_are_warnings_without_a_score(luna16: Path, tmp_path: Path, capsys) -> None:
     marks = written(tmp_path, "scan1,0,0,0,1\nscan1,0,0,0,1\n")
     code, out, err = check(capsys, marks, luna16)
-    assert (code, out) == (0, ["mine.csv: luna16_csv, 2 marks in 1 of 3 cases: 2 warning(s)"])
+    assert (code, out) == (0, ["mine.csv: luna16_csv, 2 marks in 1 of 3 cases: 2 warnings"])
     assert [line.split(": ")[2].split(" ")[0] for line in err] == ["1", "2"]
 
 
@@ -91,8 +91,8 @@ def test_of_a_sealed_set_nothing_is_opened(
     assert code == 0
     assert out == [
         "the test set is sealed: only the files are checked",
-        "mine.csv: luna16_csv, 3 marks in 2 cases: 1 warning(s)",
+        "mine.csv: luna16_csv, 3 marks in 2 cases: 1 warning",
     ]
     assert len(err) == 1
-    assert "given twice" in err[0]
+    assert "repeats another mark" in err[0]
     assert sorted(path.name for path in (lab.sealed / "audit").iterdir()) == before

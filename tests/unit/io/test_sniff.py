@@ -79,24 +79,30 @@ def test_folders_of_marks_are_recognised(tmp_path: Path, files: dict, name: str)
     assert fitting(tmp_path, "marks").name == name
 
 
-def test_where_nothing_fits_every_format_says_why(tmp_path: Path) -> None:
+def test_a_file_that_is_no_table_is_not_quoted(tmp_path: Path) -> None:
+    path = written(tmp_path, "root:$y$j9T$secret:19000\n", "shadow")
+    with pytest.raises(InputError, match="is not in a known format of marks") as caught:
+        read_submission(path)
+    assert "secret" not in str(caught.value)
+    with pytest.raises(InputError, match="column 'scan' is missing") as caught:
+        read_submission(path, columns={"case": "scan", "x": "x", "y": "y", "z": "z"})
+    assert "secret" not in str(caught.value)
+
+
+def test_where_nothing_fits_the_nearest_formats_say_why(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b\n1,2\n", "x.csv")
     with pytest.raises(InputError) as caught:
         read_submission(path)
     assert str(caught.value) == (
-        f"{path}: is not in a known format of marks; the nearest is luna16_csv: no column "
-        "'seriesuid', 'coordX', 'coordY', 'coordZ', 'probability'. Found: a, b. If its positions "
-        "are in mm and LPS, name the columns: --columns case=...,x=...,y=...,z=...,"
-        "score=.... See: nodulebench formats.\n"
-        f"{path}: is not in any other format either (nifdc_csv: no column 'case_id', "
-        "'center_x_mm', 'center_y_mm', 'length_mm', 'width_mm'; submission_folder: not a folder; "
-        "grand_challenge_json: not JSON or a folder; monai_json: not JSON; coco3d_json: not JSON; "
-        "nndetection: not a folder; dicom_sr: not DICOM or a folder; chest_cad_sr: not DICOM or a "
-        "folder; dicom_seg: not DICOM or a folder)."
+        f"{path}: is not in a known format of marks. The nearest is luna16_csv: no column "
+        "'seriesuid', 'coordX', 'coordY', 'coordZ', 'probability'. Next: nifdc_csv: no column "
+        "'case_id', 'center_x_mm', 'center_y_mm', 'length_mm', 'width_mm'. Found: a, b. If its "
+        "positions are in mm and LPS, name the columns: --columns case=...,x=...,y=...,z=...,"
+        "score=.... All formats: nodulebench formats."
     )
     with pytest.raises(
         InputError,
-        match=r"is not in a known format of a reference; the nearest is luna16_csv: no",
+        match=r"is not in a known format of a reference\. The nearest is luna16_csv: no",
     ):
         read_reference(tmp_path)
 
@@ -109,7 +115,7 @@ def test_where_nothing_fits_every_format_says_why(tmp_path: Path) -> None:
     ],
 )
 def test_the_nearest_format_is_named_first(tmp_path: Path, header: str, nearest: str) -> None:
-    with pytest.raises(InputError, match=f"the nearest is {nearest}"):
+    with pytest.raises(InputError, match=f"The nearest is {nearest}"):
         read_submission(written(tmp_path, header + "\n", "x.csv"))
 
 

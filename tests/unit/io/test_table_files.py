@@ -92,7 +92,7 @@ def test_damaged_parquet_files_are_reported(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", r"c\.csv: is empty"),
-        (b"patient_id\n1\n", r"c\.csv: column 'case_id' is missing; found: patient_id\. Needed"),
+        (b"patient_id\n1\n", r"c\.csv: column 'case_id' is missing\. Needed"),
         (b"case_id,x\na,1,2\n", r"c\.csv: is not comma-separated text: found more fields"),
         (b"case_id\n\xff\n", r"c\.csv: is not comma-separated text: invalid utf-8"),
     ],

@@ -14,7 +14,7 @@ def test_histogram_tells_its_bins_and_the_fitted_curve() -> None:
     chart = diameter_chart(group_document(), TRANSLATE)
     assert chart is not None
     assert chart.remarks[0] == "Bins of 1 mm."
-    assert "fits the nodules above 4 mm" in chart.remarks[1]
+    assert "fitted to the nodules above 4 mm" in chart.remarks[1]
     content = group_content()
     content["reference"]["diameters"]["expected"] = []
     plain = diameter_chart(typed(content), TRANSLATE)

@@ -154,7 +154,7 @@ def test_meaning_of_an_interval_names_level_and_unit() -> None:
         evaluation(ALPHA, interval=IntervalChoice(level=0.9, unit="case"))
     )
     text = about_intervals(document, translator())
-    assert "Numbers in brackets are 90\N{NO-BREAK SPACE}% intervals." in text
+    assert "Numbers in brackets are 90\N{NO-BREAK SPACE}% confidence intervals." in text
     assert "repeated on other cases drawn from the same population" in text
 
 
@@ -164,4 +164,4 @@ def test_missing_intervals_are_explained() -> None:
         for metric in result.get("metrics", {}).values():
             metric.pop("low", None)
     text = about_intervals(typed(content), translator())
-    assert text.startswith("The numbers have no intervals")
+    assert text.startswith("The numbers have no confidence intervals")

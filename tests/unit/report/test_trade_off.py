@@ -21,7 +21,7 @@ def test_the_front_has_what_no_other_is_beyond() -> None:
 def test_the_chart_names_every_algorithm_and_the_front() -> None:
     drawn = trade_off_chart(POINTS, "median_seconds", "sensitivity", translator())
     assert all(f">{point.name}<" in drawn for point in POINTS)
-    assert "on the front: quick, best" in drawn
+    assert "best trade-offs: quick, best" in drawn
 
 
 def test_algorithms_that_cost_and_find_nothing_can_be_drawn() -> None:

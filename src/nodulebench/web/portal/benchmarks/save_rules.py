@@ -24,7 +24,7 @@ from nodulebench.web.portal.benchmarks.rules import (
 from nodulebench.web.portal.benchmarks.service import known_cases, rules_of
 from nodulebench.web.portal.database.models import Benchmark
 from nodulebench.web.portal.site import Site
-from nodulebench.web.portal.submissions.checks import with_plain_names
+from nodulebench.web.portal.submissions.checks import for_page
 from nodulebench.web.portal.submissions.service import file_name
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def save_rules(
         try:
             count = _written(site, stored, kind, source, target)
         except InputError as error:
-            raise InputError(with_plain_names(error.problems, place)) from error
+            raise InputError(for_page(error.problems, place)) from error
         digest = file_digest(target)
         rule_file = RuleFile(version=_newest(site, benchmark, kind) + 1, digest=digest, count=count)
         path = rule_file_path(site, benchmark, kind, rule_file.version)

@@ -3,11 +3,12 @@
 The reference is never opened: files are checked with the case table only.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from nodulebench.core.errors import InputError, Problem
+from nodulebench.core.errors import InputError, Problem, folded_problems
 from nodulebench.evaluation.check import Checked, check_without_reference
 from nodulebench.evaluation.folds import read_folds
 from nodulebench.io.manifests import file_digest
@@ -58,16 +59,26 @@ def check_submission(
         check = Checked(sent.path, problems=tuple(error.problems))
         if isinstance(error, ArchiveError):
             site.refuse(sent.by, "archive", digest=sent.digest)
-    problems = with_plain_names(check.problems, str(sent.path.parent))
+    problems = for_page(check.problems, str(sent.path.parent))
     return replace(check, path=sent.path, problems=problems)
 
 
-def with_plain_names(problems: Iterable[Problem], place: str) -> tuple[Problem, ...]:
+_SENTENCE_END = re.compile(r"(?<=[.?!]) +(?=[A-Z])")
+
+
+def for_page(problems: Iterable[Problem], place: str = "") -> tuple[Problem, ...]:
+    """Problems as a page shows them: without paths of the site, commands and their options."""
+
     def plain(text: str) -> str:
-        return text.replace(f"{place}/{UNPACKED}/", "").replace(f"{place}/", "")
+        return text.replace(f"{place}/{UNPACKED}/", "").replace(f"{place}/", "") if place else text
+
+    def without_commands(text: str) -> str:
+        sentences = _SENTENCE_END.split(text)
+        return " ".join(s for s in sentences if "nodulebench " not in s and " --" not in s)
 
     return tuple(
-        Problem(*map(plain, (problem.where, problem.what, problem.remedy))) for problem in problems
+        Problem(plain(one.where), plain(one.what), without_commands(plain(one.remedy)))
+        for one in folded_problems(problems)
     )
 
 
@@ -97,5 +108,5 @@ def declared_training(
             own = read_folds([rule_file_path(site, benchmark.id, "folds", own_folds.version)])
             require_same_folds(given, own, folds.name)
     except InputError as error:
-        raise InputError(with_plain_names(error.problems, str(folds.parent))) from error
+        raise InputError(for_page(error.problems, str(folds.parent))) from error
     return Training(answer=answer, folds=file_digest(folds), count=given["fold"].n_unique())

@@ -17,6 +17,7 @@ from nodulebench.web.portal.benchmarks.releases import digest_releases
 from nodulebench.web.portal.database.database import UNREACHED
 from nodulebench.web.portal.leaderboards.rankings import refresh_rankings
 from nodulebench.web.portal.site import Site
+from nodulebench.web.portal.submissions.checks import for_page
 from nodulebench.web.portal.submissions.jobs import (
     BEAT_S,
     HEARTBEAT_S,
@@ -99,7 +100,8 @@ def _do(
     except CancelledError:
         has_ended = fail(site, claimed, [], "cancelled")
     except InputError as error:
-        messages = [f"{problem.what} {problem.remedy}".strip() for problem in error.problems]
+        problems = for_page(error.problems)
+        messages = [f"{problem.what} {problem.remedy}".strip() for problem in problems]
         has_ended = fail(site, claimed, messages, str(error))
     except UNREACHED:  # the job did not cause it
         raise
