@@ -49,10 +49,7 @@ class Selection:
 def false_positives(
     reference: Reference, submission: Submission, protocol: TestProtocol, rate: float
 ) -> pl.DataFrame:
-    """The highest-scored false positives, at most ``rate`` per case, as SUSPECTS.
-
-    False positives of equal score across the cut are all left out.
-    """
+    """The highest-scored false positives, at most ``rate`` per case, without ties at the cut."""
     listed, _ = keep_listed(reference, submission, protocol)
     labels = label_marks(reference, listed, protocol, protocol.rules[0])
     rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])

@@ -221,10 +221,7 @@ def _team_problems(team: Team, known: dict[str, Person]) -> Iterator[Problem]:
 def random_teams(
     reader_ids: Iterable[str], leader_ids: Iterable[str] = (), *, size: int = 3, seed: int = 0
 ) -> tuple[Team, ...]:
-    """Draw teams of equal size; the same people and seed give the same teams in any order.
-
-    There are no leaders, or at least one per team.
-    """
+    """Draw equal teams, with no leaders or some each; people and seed decide, not their order."""
     readers, leaders = sorted(set(reader_ids)), sorted(set(leader_ids))
     if not readers or len(readers) % size:
         raise InputError.at(

@@ -15,10 +15,7 @@ from nodulebench.security.event_signers import EventSigner
 def annotation_log(
     store: EventStore, root: str, seal: EventSigner | None = None, index: Path | None = None
 ) -> IndexedLog[Event]:
-    """Open the log of a project.
-
-    ``root`` is the digest of who takes part, the rules and the cases.
-    """
+    """Open the log of a project; ``root`` is the digest of people, rules and cases."""
     log = EventLog(store, root, "the project", Event, seal, headed_from=1)
     return IndexedLog(log, lambda event: event.batch_id, index, KEYS)
 

@@ -167,10 +167,7 @@ class ReaderSkill:
 
 
 def skills(checks: Sequence[CaseCheck], *, others_needed: int = 0) -> list[ReaderSkill]:
-    """Compare each reader with the others.
-
-    A candidate counts if ``others_needed`` of the others drew it; 0: more than half of them.
-    """
+    """Compare each reader with what ``others_needed`` others drew; 0: more than half of them."""
     readers = sorted({reader for check in checks for reader in check.reader_ids})
     reader_skills = []
     for reader in readers:

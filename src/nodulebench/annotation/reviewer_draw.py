@@ -108,10 +108,7 @@ def draw_reviewer(
     old_key: Path | None = None,
     passphrase: str = "",
 ) -> Event:
-    """Draw the reviewer of a batch that all have read, with the seed that was committed to.
-
-    ``old_key`` is the key that the organiser had when the batch was opened, if replaced since.
-    """
+    """Draw the reviewer of a batch; ``old_key`` is a replaced key that opens the committed seed."""
     order = handle.batch(batch_id).order
     if order.commitment is None or order.reviewer_id is not None:
         raise InputError.at(f"batch '{batch_id}'", "does not wait for the draw of a reviewer.")

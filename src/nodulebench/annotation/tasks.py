@@ -46,10 +46,7 @@ class BatchStatus:
 
 
 class KnownBatches:
-    """The batches of a log; events are read only once.
-
-    So the response time does not reveal how much others have submitted.
-    """
+    """The batches of a log, read once: response times do not reveal what others submitted."""
 
     def __init__(self) -> None:
         self._view: View[Event] | None = None

@@ -146,10 +146,7 @@ class Workflow:
         return [reading for (_, reader), reading in readings if sees_all or reader == actor_id]
 
     def seen_of_others(self, batch: Batch, actor_id: str) -> list[Reading]:
-        """What others first drew in cases that a reader revises or has revised, by letters.
-
-        How others revised them is not shown.
-        """
+        """What others first drew, by letters, in cases that a reader revises or has revised."""
         self.roster.person(actor_id)
         if actor_id not in batch.reader_ids or batch.state not in ("reading", "revision"):
             return []

@@ -254,10 +254,7 @@ def _read_truth(options: BundleOptions) -> Reference:
 
 
 def bundle_contents(reference: Path, answers: Path | None) -> tuple[dict[str, str], JsonObject]:
-    """Return people's answers about a test set, and those documents of its origin that exist.
-
-    ``reference`` may be a bundle or a bag with both; the TOML file ``answers`` overrides it.
-    """
+    """Return people's answers (those of the file ``answers`` first) and documents of origin."""
     sheet = reference / DATASHEET
     stated = stated_answers(read_json(sheet)) if sheet.is_file() else {}
     if answers is not None:

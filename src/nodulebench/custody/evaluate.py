@@ -197,10 +197,7 @@ CHECKPOINT = "checkpoint.json"
 
 
 def evaluate_sealed(options: SealedEvaluateOptions) -> tuple[JsonObject, list[Path]]:
-    """Score one submission; return the developer's feedback and the files written.
-
-    The developer's budget is charged before anything is decrypted.
-    """
+    """Charge, then decrypt and score a submission; return feedback and files written."""
     if options.out is not None:
         require_outside(options.out, options.sealed)
         if not options.force:

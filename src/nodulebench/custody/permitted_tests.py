@@ -24,10 +24,7 @@ class FewError(InputError):
 
 
 def require_permitted(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) -> None:
-    """Require a protocol or plan that the policy names; nothing of the set is read.
-
-    A plan that the policy names includes its protocol.
-    """
+    """Require a protocol, or a plan with its protocol, that the policy names."""
     if plan is None and reuse.feedback == "verdict":
         raise InputError.at(
             "policy",

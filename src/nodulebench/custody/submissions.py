@@ -37,10 +37,7 @@ _NOMINAL = {
 
 @contextmanager
 def held_copy(marks: Path) -> Iterator[Path]:
-    """Hold a private copy of a file or folder under its own name.
-
-    Links and special files are refused: they would add data that was not sent.
-    """
+    """Hold a private copy; links and special files, which would add data, are refused."""
     with process_folder() as private:
         copy = private / (marks.name or marks.resolve().name)
         try:

@@ -135,10 +135,7 @@ class Withdrawn:
 def withdraw(
     sealed: Path, own_key: PrivateKey, *, cases: Sequence[str] = (), patient: str = "", reason: str
 ) -> Withdrawn:
-    """Remove cases permanently from a sealed set.
-
-    ``patient`` is a name in the case table: all cases are removed. ``reason`` goes into the log.
-    """
+    """Remove cases, or all cases of a patient, permanently; the log records the reason."""
     if not reason.strip():
         raise InputError.at("withdraw", "has no reason.", "Give --reason; it is logged.")
     opened = open_sealed(sealed, own_key, "withdraw")

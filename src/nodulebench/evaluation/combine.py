@@ -75,10 +75,7 @@ def all_members(names: Sequence[str]) -> Iterator[Members]:
 def candidate_table(
     counts: Mapping[Members, tuple[int, int]], *, nodules: int, cases: int
 ) -> list[CandidateRow]:
-    """Table 1: sensitivity of every combination and of its best member, number of candidates.
-
-    ``counts`` are nodules hit and candidates; every single algorithm must be included.
-    """
+    """Table 1: sensitivity and candidates of combinations, from nodules hit and candidates."""
     rows = []
     for members, (hits, candidates) in counts.items():
         best = _best(members, {name: counts[(name,)][0] / nodules for name in members})
@@ -98,10 +95,7 @@ def candidate_table(
 
 
 def score_table(sensitivities_of: Mapping[Members, Sequence[float]]) -> list[ScoreRow]:
-    """Table 2: sensitivities and CPM of every combination, and of its best member.
-
-    The sensitivities are those at the operating points; every single algorithm must be included.
-    """
+    """Table 2: sensitivities and CPM of combinations, from those at the operating points."""
     rows = []
     for members, sensitivities in sensitivities_of.items():
         best = _best(members, {name: float(np.mean(sensitivities_of[(name,)])) for name in members})

@@ -236,10 +236,7 @@ def _no_such_bound(criterion: Criterion, protocol: TestProtocol, where: str) -> 
 
 
 def by_family(outcomes: Sequence[CriterionSummary], level: float) -> Iterator[CriterionSummary]:
-    """One algorithm's criteria with P values adjusted by gatekeeping over the families.
-
-    ``outcomes`` are in the order of the plan; claims are one-sided at (1 - level) / 2.
-    """
+    """One algorithm's criteria, in the plan's order, with P values adjusted by gatekeeping."""
     families: dict[str, list[CriterionSummary]] = {PRIMARY: []}
     for outcome in outcomes:
         families.setdefault(outcome.family, []).append(outcome)

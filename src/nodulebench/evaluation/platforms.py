@@ -47,10 +47,7 @@ class Platform:
 
 
 def dockerfile(*entry: str, program: str = "") -> str:
-    """An image with only the scorer of this version, run by an unprivileged user.
-
-    ``entry`` is the command that it starts, ``program`` the path of the protocol in the image.
-    """
+    """An image that runs this version as ``entry``; ``program`` is the path of the protocol."""
     lines = [
         "FROM python:3.12-slim",
         f'RUN pip install --no-cache-dir "nodulebench=={__version__}"',

@@ -352,10 +352,7 @@ def cohorts_of_readers(
 
 
 def sweep_folder(folder: Path, sweep: str, algorithms: Sequence[str]) -> pl.DataFrame:
-    """Evaluate the stored marks again with each value of a parameter, one row per algorithm.
-
-    A sweep is ``RULE.PARAMETER=VALUE,VALUE,...``; other parameters are the protocol's.
-    """
+    """Evaluate stored marks again under ``RULE.PARAMETER=VALUE,VALUE,...``: a row for each."""
     rule, parameter, values = _read(sweep)
     evaluated = load_unchanged(folder)
     applied = {choice.name: choice for choice in evaluated.protocol.rules}

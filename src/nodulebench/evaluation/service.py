@@ -167,10 +167,7 @@ def choose_protocol(
 def keep_to_candidates(
     submissions: list[Submission], candidates: Path, reference: Reference
 ) -> list[Submission]:
-    """Submissions to the false-positive-reduction track: each mark scores a listed candidate.
-
-    Candidates without a mark count as not shown; a notice gives their number.
-    """
+    """Submissions that score listed candidates; a notice counts those without a mark."""
     from nodulebench.io.marks.luna16_candidates import check_candidate_track, read_candidates
 
     listed = read_candidates(candidates, reference.cases)

@@ -283,10 +283,7 @@ def verify_numbers(
     submissions: list[Submission],
     comparisons: tuple[ComparisonDocument, ...] | None = None,
 ) -> Recomputed:
-    """Evaluate again under the written protocol, and compare everything with the written results.
-
-    The submissions are in the written order. Comparisons that are not given are not checked.
-    """
+    """Evaluate again under the written protocol, in the written order, and compare."""
     document = evaluated.document
     evaluation = evaluate(reference, submissions, evaluated.protocol)
     if document.plan is not None:

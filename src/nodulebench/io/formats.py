@@ -25,10 +25,7 @@ CASE_TABLE = "cases.parquet"
 
 
 def case_table_of(path: Path) -> Path | None:
-    """The path of the case table in a folder, or None.
-
-    The folder is a curation, a bundle, a bag, or a sealed set, which shows the cases of a run.
-    """
+    """The case table of a curation, bundle, bag or sealed set (the cases of a run), or None."""
     tables = (path / CASE_TABLE, path / PAYLOAD / CASE_TABLE, path / PAYLOAD / "cases.csv")
     return next((table for table in tables if table.is_file()), None) if path.is_dir() else None
 

@@ -59,10 +59,7 @@ def read_blocks(folder: Path, folds: Iterable[int] = FOLDS) -> Iterator[Block]:
 
 
 def findings_inside(block: Block, reference: Reference) -> pl.DataFrame:
-    """The nodules and ignored findings of a reference whose centres are in a block.
-
-    Their case becomes the block's id; everything else stays.
-    """
+    """Nodules and ignored findings with their centre in a block, whose id becomes their case."""
     of_scan = reference.nodules.filter(pl.col("case_id") == block.series)
     is_inside = block.volume.geometry.contains(of_scan.select(PLACE).to_numpy())
     inside = of_scan.filter(pl.Series(is_inside, dtype=pl.Boolean))

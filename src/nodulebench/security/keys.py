@@ -168,10 +168,7 @@ def loaded_key(
     option: str,
     remedy: str,
 ) -> "Ed25519PrivateKey":
-    """Load a private Ed25519 key with its passphrase: None if it needs none, empty if not given.
-
-    ``option`` is the command-line option for the passphrase, ``remedy`` how to make a usable key.
-    """
+    """Load a private key; its passphrase is None if it needs none, empty if not given."""
     with needs("sign", "signing"):
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -106,10 +106,7 @@ def is_encrypted(path: Path) -> bool:
 def sign_folder(
     folder: Path, key: Path, *, passphrase: str = "", by: str = "", at: datetime | None = None
 ) -> Signed:
-    """Sign a folder: the manifest states signer and time, and the signature is next to it.
-
-    The private ``key`` is PEM or OpenSSH; ``at`` None: now.
-    """
+    """Sign a folder: its manifest states signer and time. The key is PEM or OpenSSH."""
     raise_problems(manifest_problems(folder))
     return sign_manifest(folder, read_manifest(folder), signing_key(key, passphrase), by=by, at=at)
 

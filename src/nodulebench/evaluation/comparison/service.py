@@ -54,10 +54,7 @@ def compare_folders(new: Path, old: Path, choice: ComparisonChoice) -> Algorithm
 
 
 def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], Ranking]]:
-    """Rank algorithms, each of one folder, by the metric that decides; nothing is written.
-
-    For each intended use that two or more algorithms share: rankings by rule and reading.
-    """
+    """Rankings by rule and reading for each intended use of several folders' algorithms."""
     all_of_them = merge_results({name: load_unchanged(path) for name, path in folders.items()})
     metric = deciding_metric(all_of_them.protocol.metrics)
     metrics = () if metric is None else (metric,)

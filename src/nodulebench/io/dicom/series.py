@@ -325,10 +325,7 @@ def half_pixel_mm(series: Series) -> float:
 
 
 def stack_problems(series: Series, where: str, *, allows_tilt: bool = False) -> list[Problem]:
-    """Everything that prevents the slices of a series from forming one volume.
-
-    ``allows_tilt``: slices may shift sideways evenly, as those of a tilted gantry do.
-    """
+    """What prevents one volume; with ``allows_tilt`` slices may shift sideways evenly."""
     problems = Problems(
         Problem(path, f"has no usable {name}.", "It has no position in the patient.")
         for name, value in PLACED_BY.items()

@@ -32,10 +32,7 @@ class CandidateCheck:
 
 
 def read_candidates(source: Path | CsvFile, cases: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Read ``candidates.csv`` or ``candidates_V2.csv``: seriesuid, coordX, coordY, coordZ, class.
-
-    The table has case_id, x_mm, y_mm, z_mm, is_nodule and line, restricted to ``cases``.
-    """
+    """Read ``candidates.csv`` (or ``_V2``) of ``cases``: case_id, position, is_nodule, line."""
     rows = CsvFile.of(source).read_columns(
         text=("seriesuid",),
         numbers=("coordX", "coordY", "coordZ"),
@@ -79,10 +76,7 @@ def check_candidate_track(
 def match_candidates(
     marks: pl.DataFrame, candidates: pl.DataFrame, *, tolerance_mm: float = TOLERANCE_MM
 ) -> IntArray:
-    """For each mark the row of its candidate, -1 for a mark without one.
-
-    If the list contains a candidate several times, each copy gets one mark while there are any.
-    """
+    """For each mark the row of its candidate, or -1; copies get one mark each, if there are any."""
     order, own, match = _matched(marks, candidates, tolerance_mm)
     # copies of a candidate directly follow the first one in the sorted list
     copies = np.argsort(own, kind="stable")

@@ -69,10 +69,7 @@ def serve(
     workers: int = 1,
     first: Callable[[Site], object] | None = None,
 ) -> None:
-    """Serve a site until it is stopped; ``processes`` includes this one.
-
-    ``tell`` gets the address and the link of the first organiser.
-    """
+    """Serve until stopped; ``tell`` gets the address and the link of the first organiser."""
     open_listener(host, port).close()  # fail if another program uses the port
     site = Site.open(settings)
     if first is not None:

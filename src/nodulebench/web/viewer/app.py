@@ -165,10 +165,7 @@ def workbench_app(
     language: LanguageName = "en",
     home: tuple[str, str] | None = None,
 ) -> FastAPI:
-    """The viewer as a web application; ``home`` is the kind and address of the page to go back to.
-
-    Without ``session``, ``access`` puts the session of each user into the request.
-    """
+    """The viewer; without ``session``, ``access`` puts each user's session into the request."""
     translate = translator(language)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.session, app.state.translate, app.state.home = session, translate, home

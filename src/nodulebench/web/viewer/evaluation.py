@@ -66,10 +66,7 @@ class EvaluationLayer:
         return thresholds
 
     def summary(self, rule: str, algorithm: str, threshold: float | None = None) -> JsonObject:
-        """Misses and false positives at a threshold (None: the operating point of each rule).
-
-        ``flips`` is true for an error that is not an error under another rule.
-        """
+        """Misses and false positives; ``flips``: not an error under another rule."""
         cohort = self.evaluated.cohorts[rule][algorithm]
         if threshold is not None and cohort.has_scores:
             cohort = cohort.over(threshold)
@@ -156,10 +153,7 @@ def _finite(threshold: float | None) -> float | None:
 
 
 def _table_of(cohort: LabelledCohort, labels: pl.DataFrame) -> pl.DataFrame:
-    """Nodules and marks: what, name, id, case_id, position, diameter_mm, score, hit_score, label.
-
-    ``hit_score`` is the score of the mark that found a nodule; above it the nodule is missed.
-    """
+    """Nodules and marks; at a threshold above its ``hit_score`` a nodule is missed."""
     nodules, marks = cohort.reference.nodules, cohort.submission.marks
     of_nodule = np.full(nodules.height, IGNORED, dtype=object)
     of_nodule[cohort.nodule_row] = np.where(cohort.is_hit, FOUND, MISSED)

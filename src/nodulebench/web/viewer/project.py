@@ -38,10 +38,7 @@ def reading_of(
     tiles: Tiles,
     unchanged: Mapping[str, DrawnFinding] | None = None,
 ) -> Reading:
-    """The nodules that a reader drew in a case; without points below 3 mm and non-nodules.
-
-    ``unchanged`` findings of an earlier reading are passed on with all their digits.
-    """
+    """The nodules that a reader drew; ``unchanged`` ones of before keep all their digits."""
     nodules = {name: finding for name, finding in findings.items() if finding.kind == "nodule"}
     drawn = tuple(
         DrawnFinding(finding_id=name, slices=drawn_slices(task, nodule, tiles), type=nodule.type)

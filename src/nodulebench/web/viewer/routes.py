@@ -289,10 +289,7 @@ def edit_finding(
 def submit(
     session: CurrentSession, drafts: CurrentDrafts, tiles: CurrentTiles, number: int
 ) -> dict[str, bool]:
-    """Submit the reading of a scan; it cannot be changed afterwards.
-
-    ``is_over`` is true if that was the last scan of an exam, which is then scored.
-    """
+    """Submit a reading for good; ``is_over`` if an exam ended with it, which is then scored."""
     try:
         session.submit(number, tiles, drafts)
     except ConflictError as error:

@@ -104,10 +104,7 @@ def history_of(
     account: str,
     translate: Translator,
 ) -> Chart | None:
-    """A chart of an account's entries of the first track and rule, and baselines.
-
-    None if there are too few, or the account's name is hidden.
-    """
+    """A chart of an account's entries; None: too few, or its name is hidden."""
     board = board_of(site, session, benchmark, user)
     of_account = select(Entry.id).where(
         Entry.benchmark_id == benchmark.id, Entry.account_id == account

@@ -221,10 +221,7 @@ def open_project_access(site: Site, project_id: str, account: str) -> ProjectAcc
 def state_of(
     access: ProjectAccess, session: Transaction, handle: ProjectHandle, *, checks: bool
 ) -> tuple[list[str] | None, list[Batch], int]:
-    """Problems of the log (None: not checked), batches, and the number of cases in no batch.
-
-    A full check takes long in large logs; displayed parts are always checked.
-    """
+    """Problems of the log (None: not checked, as it takes long), batches, cases in no batch."""
     problems = [str(problem) for problem in project_problems(access, session)] if checks else None
     try:
         return problems, list(handle.batches().values()), len(unread_cases(handle))

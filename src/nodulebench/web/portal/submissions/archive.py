@@ -29,10 +29,7 @@ class ArchiveError(InputError):
 def unpack(
     path: Path, folder: Path, most_bytes: int = MAX_BYTES, most_files: int = MAX_FILES
 ) -> Path:
-    """Write an archive's regular files into a new folder, within limits, completely or not at all.
-
-    Returned is the folder, or the only folder in it.
-    """
+    """Write an archive's regular files into a new folder; return it, or the only folder in it."""
     part = folder.with_name(f".{folder.name}.{token_hex(4)}")
     try:
         _unpack(path, part, most_bytes, most_files)
