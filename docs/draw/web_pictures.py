@@ -21,7 +21,7 @@ from playwright.sync_api import Page, sync_playwright
 
 PICTURES = Path(__file__).parents[1] / "pictures"
 SIZE = {"width": 1100, "height": 730}
-GREYS, COLOURS = 30, 14
+GREYS, COLOURS = 34, 24
 """Levels of a picture of the viewer, so that its file stays small."""
 SATURATED = 60
 """Difference of the channels of a pixel that counts as coloured."""
@@ -69,15 +69,18 @@ def draw_check(address: str, marks: Path) -> None:
 
 def make_small(picture: Path) -> None:
     """Few greys and few colours, chosen apart, so that thin coloured outlines stay."""
-    image = np.asarray(Image.open(picture).convert("RGB")).reshape(1, -1, 3)
+    image = np.asarray(Image.open(picture).convert("RGB"))
     is_coloured = np.ptp(image.astype(int), axis=2) > SATURATED
+    indices = np.zeros(image.shape[:2], np.uint8)
     palette: list[int] = []
-    for chosen, count in ((~is_coloured, GREYS), (is_coloured, COLOURS)):
-        pixels = Image.fromarray(image[chosen].reshape(1, -1, 3)).quantize(count)
-        palette += (pixels.getpalette() or [])[: 3 * count]
-    shades = Image.new("P", (1, 1))
-    shades.putpalette(palette)
-    small = Image.open(picture).convert("RGB").quantize(palette=shades, dither=Image.Dither.NONE)
+    median, widest = Image.Quantize.MEDIANCUT, Image.Quantize.MAXCOVERAGE
+    for chosen, count, method in ((~is_coloured, GREYS, median), (is_coloured, COLOURS, widest)):
+        pixels = Image.fromarray(image[chosen].reshape(1, -1, 3))
+        few = pixels.quantize(count, method, dither=Image.Dither.NONE)
+        indices[chosen] = np.asarray(few).ravel() + len(palette) // 3
+        palette += ((few.getpalette() or []) + [0] * 3 * count)[: 3 * count]
+    small = Image.fromarray(indices, "P")
+    small.putpalette(palette)
     small.save(picture, optimize=True)
 
 
