@@ -98,7 +98,9 @@ def command(
     require_local_workers(test_set, is_ours=executor.is_ours)
     try:
         gpus = chosen.run.resources.gpus
-        watching = nullcontext() if executor.is_local else open_executor(executor, 2, gpus=gpus)
+        watching = (
+            nullcontext() if executor.name == "local" else open_executor(executor, 2, gpus=gpus)
+        )
         with ProgressLine(f"running {chosen.name}") as line, watching as workers:
             summary = run_algorithm(
                 chosen,

@@ -93,17 +93,14 @@ class _Guarded:
 
 def guard() -> None:
     """Let only harmless text reach standard output and standard error, from now on."""
-    sys.stdout = _guarded(sys.stdout, has_colours=True)
-    sys.stderr = _guarded(sys.stderr, has_colours=False)
+    for name in ("stdout", "stderr"):
+        stream: Any = getattr(sys, name)
+        if stream is None or isinstance(stream, _Guarded):  # a program without a console has none
+            continue
+        if isinstance(stream, TextIOWrapper) and "ascii" in stream.encoding.lower():
+            stream.reconfigure(encoding="utf-8", errors="replace")  # a locale without an encoding
+        setattr(sys, name, _Guarded(stream, has_colours=name == "stdout"))
     click.style = termui.style = _marked
-
-
-def _guarded(stream: Any, *, has_colours: bool) -> TextIO:
-    if stream is None or isinstance(stream, _Guarded):  # a program without a console has none
-        return cast("TextIO", stream)
-    if isinstance(stream, TextIOWrapper) and "ascii" in stream.encoding.lower():
-        stream.reconfigure(encoding="utf-8", errors="replace")  # a locale without an encoding
-    return cast("TextIO", _Guarded(stream, has_colours=has_colours))
 
 
 @contextmanager

@@ -115,11 +115,6 @@ class ExecutorChoice:
     tls_key: Path | None = None
 
     @property
-    def is_local(self) -> bool:
-        """Whether nothing but this machine and its processes is asked for."""
-        return self.name == "local"
-
-    @property
     def is_ours(self) -> bool:
         """Whether the workers are processes of the command itself."""
         return self.name in ("local", "dask")
@@ -138,7 +133,7 @@ def open_executor(
         gpus: graphics cards that a task needs.
     """
     count = choice.workers or workers
-    if choice.is_local:
+    if choice.name == "local":
         if count == 1 and not is_guarded:
             yield IN_PROCESS
             return

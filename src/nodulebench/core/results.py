@@ -29,13 +29,6 @@ class GuardedInterval:
     reason: Reason = None
     """Why there is none, or what must be known of it."""
 
-    def to_json(self) -> JsonObject:
-        shown: JsonObject = {}
-        if self.low is not None:
-            shown |= {"low": self.low, "high": self.high}
-        parts = {"method": self.method, "reason": self.reason}
-        return shown | {name: part.to_json() for name, part in parts.items() if part}
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -107,7 +100,12 @@ class Estimate:
         if self.reason:
             shown["reason"] = self.reason.to_json()
         if self.sound:
-            shown["sound"] = self.sound.to_json()
+            bounds = (
+                {} if self.sound.low is None else {"low": self.sound.low, "high": self.sound.high}
+            )
+            parts = {"method": self.sound.method, "reason": self.sound.reason}
+            stated = {name: part.to_json() for name, part in parts.items() if part}
+            shown["sound"] = {**bounds, **stated}
         return shown
 
 

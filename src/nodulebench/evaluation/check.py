@@ -18,7 +18,7 @@ from nodulebench.core.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.io.bundle import is_sealed
 from nodulebench.io.cases import case_of_image
-from nodulebench.io.formats import fitting, read_case_list, read_reference, read_submission
+from nodulebench.io.formats import fitting, read_reference, read_submission
 from nodulebench.io.marks.luna16 import parse_columns
 from nodulebench.io.table_files import require_no_parquet
 from nodulebench.matching import label_cohort
@@ -61,9 +61,7 @@ def check_files(options: CheckOptions) -> tuple[list[Checked], int | None]:
     if is_sealed(options.reference):
         return [_check_rows(path, columns) for path in options.marks], None
     protocol = load_protocol(options.protocol or "luna16")
-    reference = read_reference(options.reference, cases=options.cases)
-    if options.series is not None:
-        reference = reference.restricted(read_case_list(options.series), options.series.name)
+    reference = read_reference(options.reference, cases=options.cases, series=options.series)
     checks = [_check_rows(path, columns, reference, protocol) for path in options.marks]
     return checks, reference.cases.height
 

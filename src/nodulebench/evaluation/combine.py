@@ -17,7 +17,7 @@ from nodulebench.evaluation.check import keep_listed
 from nodulebench.io.cases import algorithm_name
 from nodulebench.io.csv_files import CsvFile, write_csv
 from nodulebench.io.format import probe_file
-from nodulebench.io.formats import read_case_list, read_reference, read_submission
+from nodulebench.io.formats import read_reference, read_submission
 from nodulebench.io.images.metaimage import read_mask
 from nodulebench.io.marks.luna16_candidates import read_candidates
 from nodulebench.matching import label_cohort
@@ -164,9 +164,7 @@ def combine_files(
     candidate lists are merged and evaluated without the protocol's cap. ``out`` is for the
     combination of all; its class tells whether a candidate hits a nodule.
     """
-    truth = read_reference(reference)
-    if series is not None:
-        truth = truth.restricted(read_case_list(series), series.name)
+    truth = read_reference(reference, series=series)
     chosen = load_protocol(protocol)
     given = [keep_listed(truth, _read(path, truth.cases), chosen) for path in paths]
     submissions = [submission for submission, _ in given]

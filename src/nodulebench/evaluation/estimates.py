@@ -29,7 +29,6 @@ from nodulebench.metrics.score_order import threshold_at
 from nodulebench.statistics.bootstrap import Bootstrap, GuardedBootstrap, leave_one_out
 from nodulebench.statistics.intervals import (
     make_estimate,
-    method_of,
     proportion_intervals,
     sorted_index_interval,
 )
@@ -428,7 +427,7 @@ def _official_bootstrap(
             low=float(lower),
             high=float(upper),
             level=interval.level,
-            method=method_of(interval, len(drawn)),
+            method=Notice("luna16_bootstrap", {"replicates": len(drawn)}),
             reason=notice if lost else None,
             mean=float(middle),
         )

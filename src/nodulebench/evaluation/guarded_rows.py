@@ -101,21 +101,19 @@ class GuardedCohort:
         abnormal = self.nodules_of_unit > 0
         return (abnormal if abnormal.any() else everyone), everyone
 
-    @cached_property
-    def padded(self) -> dict[Kind, LabelledCohort]:
-        return {kind: with_pseudo_cases(self.cohort, kind, self.pseudo_patient) for kind in KINDS}
-
-    def real_weight(self, block: UnitWeights) -> WeightArray:
-        weight = block.weight[:, self.bootstrap.unit_of_case]
-        return weight if self.is_in is None else weight * self.is_in
-
-    def case_weight(self, block: UnitWeights) -> WeightArray:
+    def case_weight(self, block: UnitWeights, *, is_padded: bool = True) -> WeightArray:
+        """The weights of the cases, followed by those of the pseudo-cases if ``is_padded``."""
+        weight: WeightArray = block.weight[:, self.bootstrap.unit_of_case]
+        if self.is_in is not None:
+            weight = weight * self.is_in
+        if not is_padded:
+            return weight
         abnormal, normal = (
             block.pseudo(units[:, np.newaxis], is_abnormal=is_first)
             for units, is_first in zip(self.real_units, (True, False), strict=True)
         )
         abnormal *= self.pseudo_patient.share
-        return np.concatenate([self.real_weight(block), abnormal, normal], axis=1)
+        return np.concatenate([weight, abnormal, normal], axis=1)
 
     def ratio(self, metric: Metric, of_case: CaseSums, guard: Guard) -> GuardedRatio:
         """A bound ratio with what the pseudo-patient adds to it."""
@@ -162,6 +160,10 @@ def guarded_rows(guarded: GuardedCohort, metrics: Mapping[str, Metric]) -> dict[
     }
     others = {name: metric for name, metric in metrics.items() if name not in ratios}
     has_padded = any(guards[name] != "none" for name in others)
+    padded = {
+        kind: with_pseudo_cases(guarded.cohort, kind, guarded.pseudo_patient)
+        for kind in (KINDS if has_padded else ())
+    }
     rows: dict[Kind, dict[str, list[FloatArray]]] = {
         kind: {name: [] for name in metrics} for kind in KINDS
     }
@@ -173,9 +175,10 @@ def guarded_rows(guarded: GuardedCohort, metrics: Mapping[str, Metric]) -> dict[
         weight = guarded.case_weight(block) if has_padded else None
         for name, metric in others.items():
             if guards[name] == "none":
-                values = dict.fromkeys(KINDS, metric(guarded.cohort, guarded.real_weight(block)))
+                plain = guarded.case_weight(block, is_padded=False)
+                values = dict.fromkeys(KINDS, metric(guarded.cohort, plain))
             else:
-                values = {kind: metric(guarded.padded[kind], weight) for kind in KINDS}
+                values = {kind: metric(padded[kind], weight) for kind in KINDS}
             for kind, value in values.items():
                 rows[kind][name].append(value)
     return {

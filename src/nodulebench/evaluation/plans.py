@@ -43,9 +43,10 @@ from nodulebench.evaluation.guarded_rows import (
     guarded_metric_interval,
     sums_of,
 )
-from nodulebench.evaluation.service import read_test_set, with_options
+from nodulebench.evaluation.service import with_options
 from nodulebench.evaluation.strata import stratum_rows
 from nodulebench.i18n.translator import in_english
+from nodulebench.io.formats import read_reference
 from nodulebench.io.json_files import read_json, with_schema, write_json
 from nodulebench.io.manifests import reference_digest, table_digest
 from nodulebench.matching import label_cohort
@@ -87,7 +88,7 @@ def freeze_files(options: FreezeOptions) -> tuple[TestPlan, dict[int, Notice]]:
     if options.out.exists():
         what = "exists already; a frozen plan is never overwritten."
         raise InputError.at(str(options.out), what, "Choose a new name.")
-    reference = read_test_set(
+    reference = read_reference(
         options.reference, cases=options.cases, nodules=options.nodules, series=options.series
     )
     protocol = with_options(

@@ -85,7 +85,10 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
         for name, table in inputs.items():
             # numbers hardly compress, and compression would slow down every small evaluation
             write_parquet(table, stage / name, "uncompressed", statistics=False)
-        page = render_html(document, tables[CURVE_FILE], attachments=_attachments(tables))
+        attachments = ReportAttachments(
+            tables.get(FLIP_FILE), tables[MISS_FILE], tables[FALSE_FILE]
+        )
+        page = render_html(document, tables[CURVE_FILE], attachments=attachments)
         (stage / REPORT).write_text(page, encoding="utf-8")
         if evaluation.plan is not None:
             from nodulebench.evaluation.plans import write_plan
@@ -236,10 +239,6 @@ def read_attachments(folder: Path) -> ReportAttachments:
     for name, schema in ERROR_TABLES.items():
         if (folder / name).is_file():
             tables[name] = read_table(folder / name, schema)
-    return _attachments(tables)
-
-
-def _attachments(tables: Mapping[str, pl.DataFrame]) -> ReportAttachments:
     return ReportAttachments(
         flips=tables.get(FLIP_FILE),
         misses=tables.get(MISS_FILE),

@@ -15,7 +15,7 @@ from nodulebench.core.tables import Reference, Submission, without_images
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import require_same_result, write_evaluation
 from nodulebench.io.cases import algorithm_name
-from nodulebench.io.formats import read_case_list, read_reference, read_submission
+from nodulebench.io.formats import read_reference, read_submission
 from nodulebench.io.marks.luna16 import parse_columns
 
 if TYPE_CHECKING:
@@ -87,26 +87,13 @@ def evaluate_files(
 
 
 def read_files(options: EvaluateOptions) -> tuple[Reference, list[Submission]]:
-    reference = read_test_set(
+    reference = read_reference(
         options.reference, cases=options.cases, nodules=options.nodules, series=options.series
     )
     columns = None if options.columns is None else parse_columns(options.columns)
     return reference, [
         read_submission(path, reference.cases, columns=columns) for path in options.marks
     ]
-
-
-def read_test_set(
-    path: Path,
-    *,
-    cases: Path | None = None,
-    nodules: Path | None = None,
-    series: Path | None = None,
-) -> Reference:
-    reference = read_reference(path, cases=cases, nodules=nodules)
-    if series is None:
-        return reference
-    return reference.restricted(read_case_list(series), series.name)
 
 
 def with_names(

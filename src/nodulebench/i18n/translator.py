@@ -6,7 +6,7 @@ any other.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from gettext import GNUTranslations
@@ -33,70 +33,8 @@ JOINTS = {
 _OPTIONAL = re.compile(r"\[([^|\]]*)\|?([^\]]*)\]")
 
 
-class NoticeFormatter(Formatter):
-    """Fills the templates of notices in one language.
-
-    A template names values in braces. After a colon follows how the value is shown: the format of a
-    number; ``word``, a name as words; ``names``, a list of quoted names, shortened if it is long;
-    ``list``, items one after another, which may be notices or have a count or share each;
-    ``words``, these as words; ``either`` and ``all``, the same with *or* and *and* between them; or
-    choices, as in ``1=case|*=cases``. Text in square brackets is left out if one of its values is
-    not disclosed, or is replaced by the text after a bar: the same template serves readers who may
-    not see every value.
-    """
-
-    def __init__(self, translate: "Translator") -> None:
-        self.translate = translate
-
-    def get_value(
-        self, key: int | str, args: Sequence[object], kwargs: Mapping[str, object]
-    ) -> object:
-        """A value; a dash if it is not disclosed."""
-        del args
-        return kwargs.get(str(key), UNDISCLOSED)
-
-    def format_field(self, value: object, format_spec: str) -> str:
-        if isinstance(value, Notice) or is_notice(value):
-            return self.translate.message(value)
-        if "=" in format_spec:
-            choices = dict(choice.split("=", 1) for choice in format_spec.split("|"))
-            return choices.get(str(value), choices.get("*", str(value)))
-        if isinstance(value, str) and not value.isprintable():
-            value = in_a_line(value)  # a name cannot begin a new line
-        if format_spec == "word":
-            return self.translate.word(str(value))
-        if format_spec in JOINTS:
-            return self._listed(value, format_spec)
-        try:
-            return format(value, format_spec)
-        except (TypeError, ValueError):
-            return str(value)
-
-    def _listed(self, value: object, shape: str) -> str:
-        joint, of_item = self.translate(JOINTS[shape]), "word" if shape == "words" else ""
-        if isinstance(value, Mapping):
-            counted = ((self.format_field(name, of_item), value[name]) for name in value)
-            return joint.join(f"{name} {_amount(number)}" for name, number in counted)
-        several = value if isinstance(value, list | tuple) else [value]
-        items = [self.format_field(item, of_item) for item in several]
-        if shape != "names":
-            return joint.join(items)
-        shown = [self.translate("list.quoted", name=item) for item in items[:MOST_NAMED]]
-        return joint.join(shown) + (self.translate("list.more") if len(items) > MOST_NAMED else "")
-
-
-def _amount(number: float) -> str:
-    return f"{number:,}" if isinstance(number, int) else f"{number:.1%}"
-
-
 def fields(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name}
-
-
-def untranslated(notice: Notice) -> str:
-    """A notice without a text here, as of another program: its code and its values."""
-    values = ", ".join(f"{name} {value}" for name, value in notice.values.items())
-    return f"{notice.code} ({values})" if values else notice.code
 
 
 LanguageName = Literal["en", "zh"]
@@ -286,7 +224,16 @@ class Translator:
         return ("" if self.name == "zh" else " ").join(sentences)
 
     def message(self, notice: object) -> str:
-        """The text of a notice, reason or remark; text stays as it is."""
+        """The text of a notice, reason or remark; text stays as it is.
+
+        A template names values in braces. After a colon follows how the value is shown: the format
+        of a number; ``word``, a name as words; ``names``, a list of quoted names, shortened if it
+        is long; ``list``, items one after another, which may be notices or have a count or share
+        each; ``words``, these as words; ``either`` and ``all``, the same with *or* and *and*
+        between them; or choices, as in ``1=case|*=cases``. Text in square brackets is left out if
+        one of its values is not disclosed, or is replaced by the text after a bar: the same
+        template serves readers who may not see every value.
+        """
         if isinstance(notice, str):
             return notice
         notice = read_notice(notice)
@@ -298,8 +245,45 @@ class Translator:
                     values = (notice.values.get(name) for name in fields(optional[1]))
                     has_all = all(value not in (None, "") for value in values)
                     template = template.replace(optional[0], optional[1 if has_all else 2])
-                return NoticeFormatter(self).vformat(template, (), notice.values)
-        return untranslated(notice)
+                return "".join(
+                    text
+                    if name is None
+                    else text + self._shown(notice.values.get(name, UNDISCLOSED), how or "")
+                    for text, name, how, _ in Formatter().parse(template)
+                )
+        # a notice without a text here, as of another program
+        stated = ", ".join(f"{name} {value}" for name, value in notice.values.items())
+        return f"{notice.code} ({stated})" if stated else notice.code
+
+    def _shown(self, value: object, how: str) -> str:
+        """A value of a notice, as the template states after the colon."""
+        if isinstance(value, Notice) or is_notice(value):
+            return self.message(value)
+        if "=" in how:
+            choices = dict(choice.split("=", 1) for choice in how.split("|"))
+            return choices.get(str(value), choices.get("*", str(value)))
+        if isinstance(value, str) and not value.isprintable():
+            value = in_a_line(value)  # a name cannot begin a new line
+        if how == "word":
+            return self.word(str(value))
+        if how not in JOINTS:
+            try:
+                return format(value, how)
+            except (TypeError, ValueError):
+                return str(value)
+        joint, of_item = self(JOINTS[how]), "word" if how == "words" else ""
+        if isinstance(value, Mapping):
+            counted = ((self._shown(name, of_item), value[name]) for name in value)
+            return joint.join(
+                f"{name} {number:,}" if isinstance(number, int) else f"{name} {number:.1%}"
+                for name, number in counted
+            )
+        several = value if isinstance(value, list | tuple) else [value]
+        items = [self._shown(item, of_item) for item in several]
+        if how != "names":
+            return joint.join(items)
+        shown = [self("list.quoted", name=item) for item in items[:MOST_NAMED]]
+        return joint.join(shown) + (self("list.more") if len(items) > MOST_NAMED else "")
 
     def messages(self, notices: object) -> str:
         """Several notices as one statement; one notice may be given without a list."""

@@ -133,6 +133,7 @@ def read_reference(
     cases: pl.DataFrame | Path | None = None,
     format_name: str | None = None,
     nodules: Path | None = None,
+    series: Path | None = None,
 ) -> Reference:
     """Read a test set and its reference standard, in any format that holds one.
 
@@ -142,6 +143,7 @@ def read_reference(
             strata, and cases that the reference does not name.
         format_name: the format; None: it is recognised from the content.
         nodules: a CSV or Parquet file with more facts about its nodules.
+        series: a list of cases (``read_case_list``) that restricts and orders those of the set.
 
     Raises:
         InputError: if no format fits, or with every problem of the file.
@@ -154,7 +156,8 @@ def read_reference(
     reference = form.read_reference(path, known)
     notices = (*_how_read(file, form), *position_notices(reference.nodules, reference.cases))
     whole = replace(reference, notices=(*reference.notices, *notices))
-    return whole if nodules is None else joined_nodules(whole, nodules)
+    whole = whole if nodules is None else joined_nodules(whole, nodules)
+    return whole if series is None else whole.restricted(read_case_list(series), series.name)
 
 
 def _how_read(

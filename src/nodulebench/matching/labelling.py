@@ -1,6 +1,5 @@
 """label_marks: scope, threshold and cap first, the same for all rules; then the rule itself."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,6 @@ from nodulebench.core.cohort import (
 )
 from nodulebench.core.config_model import checked_parameters, parameters_of
 from nodulebench.core.errors import InputError
-from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocol import RuleChoice, TestProtocol
 from nodulebench.core.tables import Reference, Submission
 from nodulebench.matching.rules import RULES
@@ -85,7 +83,17 @@ def match_marks(
         takes_part=is_within_cap,
         is_target=_in_scope(reference, submission, protocol),
     )
-    labels = RULES[rule.name](seen, **rule_parameters(RULES[rule.name], rule, protocol))
+    # the rule's own parameters over the protocol's common ones
+    label = RULES[rule.name]
+    known = parameters_of(label)
+    common: dict[str, object] = {
+        "duplicates": protocol.duplicates,
+        "assignment": protocol.assignment,
+    }
+    shared = {name: v for name, v in common.items() if name in known and v != "published"}
+    where = f"protocol '{protocol.name}' rule '{rule.name}'"
+    parameters = checked_parameters(label, shared | rule.parameters, where)
+    labels = label(seen, **parameters)
     left_out = np.flatnonzero(~is_within_cap)
     return replace(
         labels,
@@ -93,23 +101,6 @@ def match_marks(
         nodule=np.concatenate([labels.nodule, np.full(len(left_out), NO_NODULE, dtype=np.int64)]),
         label=np.concatenate([labels.label, np.where(is_counted[left_out], OVER_CAP, UNCOUNTED)]),
     )
-
-
-def rule_parameters(
-    rule: Callable[..., Labels], choice: RuleChoice, protocol: TestProtocol
-) -> JsonObject:
-    """The keyword arguments of a rule: its own parameters over the protocol's common ones.
-
-    Raises:
-        InputError: for each parameter that the rule does not have, or whose value it cannot take.
-    """
-    common: JsonObject = {"duplicates": protocol.duplicates, "assignment": protocol.assignment}
-    known = parameters_of(rule)
-    shared = {
-        name: value for name, value in common.items() if name in known and value != "published"
-    }
-    where = f"protocol '{protocol.name}' rule '{choice.name}'"
-    return checked_parameters(rule, shared | choice.parameters, where)
 
 
 def _is_under_cap(

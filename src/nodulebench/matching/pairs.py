@@ -35,45 +35,27 @@ def pairs_within(
         first, last = np.searchsorted(part_of_case, [part, part + 1])
         marks = np.flatnonzero((mark_case >= first) & (mark_case < last))
         nodules = np.flatnonzero((nodule_case >= first) & (nodule_case < last))
-        mark, nodule = _near_pairs(
-            mark_case[marks],
-            mark_xyz[marks],
-            nodule_case[nodules],
-            nodule_xyz[nodules],
-            radius_mm[nodules],
-        )
-        pairs.append(np.stack([marks[mark], nodules[nodule]]))
+        # keys order by case, then by x; what is beyond all patients counts as there
+        far, apart = _FARTHEST_MM, np.float64(4 * _FARTHEST_MM)
+        x, reach = nodule_xyz[nodules, 0], radius_mm[nodules]
+        mark_key = mark_case[marks] * apart + np.clip(mark_xyz[marks, 0], -far, far)
+        order = np.argsort(mark_key)
+        sorted_key, slack = mark_key[order], 4 * np.spacing(mark_key.max(initial=1.0))
+        low = nodule_case[nodules] * apart + np.clip(x - reach, -far, far) - slack
+        high = nodule_case[nodules] * apart + np.clip(x + reach, -far, far) + slack
+        begin, stop = np.searchsorted(sorted_key, low), np.searchsorted(sorted_key, high, "right")
+        near, position = unroll(begin, np.maximum(stop - begin, 0))
+        mark, nodule = marks[order[position]], nodules[near]
+        difference = mark_xyz[mark] - nodule_xyz[nodule]
+        squares = difference * difference
+        # summed left to right, as the official LUNA16 program does: the last bit decides at the rim
+        distance_squared = squares[:, 0] + squares[:, 1] + squares[:, 2]
+        is_inside = distance_squared < (radius_mm * radius_mm)[nodule]
+        is_inside &= mark_case[mark] == nodule_case[nodule]
+        pairs.append(np.stack([mark[is_inside], nodule[is_inside]]))
     mark, nodule = np.concatenate(pairs, axis=1)
     by_nodule = np.lexsort((mark, nodule))
     return mark[by_nodule], nodule[by_nodule]
-
-
-def _near_pairs(
-    mark_case: IntArray,
-    mark_xyz: FloatArray,
-    nodule_case: IntArray,
-    nodule_xyz: FloatArray,
-    radius_mm: FloatArray,
-) -> tuple[IntArray, IntArray]:
-    """Sort marks along (case, x), look up each nodule's reach among them, then test exactly."""
-    # keys order by case, then by x; what is beyond all patients counts as there
-    far, apart, x = _FARTHEST_MM, np.float64(4 * _FARTHEST_MM), nodule_xyz[:, 0]
-    mark_key = mark_case * apart + np.clip(mark_xyz[:, 0], -far, far)
-    order = np.argsort(mark_key)
-    sorted_key = mark_key[order]
-    slack = 4 * np.spacing(mark_key.max(initial=1.0))
-    low = nodule_case * apart + np.clip(x - radius_mm, -far, far) - slack
-    high = nodule_case * apart + np.clip(x + radius_mm, -far, far) + slack
-    first, stop = np.searchsorted(sorted_key, low), np.searchsorted(sorted_key, high, "right")
-    nodule, position = unroll(first, np.maximum(stop - first, 0))
-    mark = order[position]
-    difference = mark_xyz[mark] - nodule_xyz[nodule]
-    squares = difference * difference
-    # summed left to right, as the official LUNA16 program does: the last bit decides at the rim
-    distance_squared = squares[:, 0] + squares[:, 1] + squares[:, 2]
-    is_inside = distance_squared < (radius_mm * radius_mm)[nodule]
-    is_inside &= mark_case[mark] == nodule_case[nodule]
-    return mark[is_inside], nodule[is_inside]
 
 
 def nearest_in_case(

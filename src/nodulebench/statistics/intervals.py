@@ -142,17 +142,22 @@ def make_estimate(
         values = {"lost": lost, "replicates": len(source)}
         return replace(plain, reason=Notice("no_interval", values))
     defined = source[is_defined]
+    drawn = {"unit": interval.unit, "replicates": len(source)}
     match interval.method:
         case "percentile":
             low, high = percentile_interval(defined, interval.level)
+            method = Notice("percentile_bootstrap", drawn)
         case "bca":
             left_out = np.empty(0) if jackknife is None else jackknife[np.isfinite(jackknife)]
             low, high = bca_interval(value, defined, left_out, interval.level)
+            method = Notice("bca_bootstrap", drawn)
         case "jackknife":
             low, high = jackknife_interval(value, defined, interval.level)
+            method = Notice("jackknife", {"unit": interval.unit})
         case _:
             low, high = map(float, sorted_index_interval(defined, interval.level))
-    method, reason = method_of(interval, len(source)), None
+            method = Notice("luna16_bootstrap", {"replicates": len(source)})
+    reason = None
     mean = None if replicates is None else float(np.mean(defined))
     if trial_units and low == high == value and value in (0.0, 1.0):
         low, high = all_or_none_interval(value, trial_units, interval.level)
@@ -163,19 +168,6 @@ def make_estimate(
         reason = Notice("replicates_lost", {"lost": lost, "replicates": len(source)})
     plain = replace(plain, low=low, high=high, level=interval.level)
     return replace(plain, mean=mean, method=method, reason=reason)
-
-
-def method_of(interval: IntervalChoice, replicates: int) -> Notice:
-    unit = interval.unit
-    match interval.method:
-        case "percentile":
-            return Notice("percentile_bootstrap", {"unit": unit, "replicates": replicates})
-        case "bca":
-            return Notice("bca_bootstrap", {"unit": unit, "replicates": replicates})
-        case "jackknife":
-            return Notice("jackknife", {"unit": unit})
-        case _:
-            return Notice("luna16_bootstrap", {"replicates": replicates})
 
 
 def proportion_intervals(
