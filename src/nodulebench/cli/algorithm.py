@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written, weights_option
 from nodulebench.cli.run import ISOLATIONS, PROFILES
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def new(folder: Path, language: str) -> None:
 )
 @weights_option
 @option("--count", COUNT, 2, "Number of phantoms.", to="cases")
+@json_option
 def check(
     algorithm: str,
     isolation: str,
@@ -72,6 +73,11 @@ def check(
     with ProgressLine(f"trying {chosen.name}") as line:
         check = check_algorithm(chosen, isolation, cases, line.tell)
     click.echo(f"{chosen.name} in isolation '{check.isolation}'")
+    print_json(
+        {"algorithm": chosen.name, "isolation": check.isolation, "is_good": check.is_good}
+        | {"is_repeatable": check.is_repeatable}
+        | {"cases": [case.run.measured | {"case_id": case.case_id} for case in check.cases]}
+    )
     for case in check.cases:
         seconds, memory = case.run.measured.get("seconds"), case.run.measured.get("peak_memory_mb")
         used = [f"{case.run.marks.height} marks"]

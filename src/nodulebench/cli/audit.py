@@ -11,7 +11,7 @@ from nodulebench.cli.options import (
     own_key_options,
     signing_passphrase,
 )
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 if TYPE_CHECKING:
     from nodulebench.custody.events import Event
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--write-checkpoint", "checkpoint", type=FILE, help="Save a checkpoint file of the log."
 )
+@json_option
 def command(
     sealed: Path,
     own_key: OwnKey,
@@ -41,6 +42,7 @@ def command(
 
     with ProgressLine("reading the log"):
         report = read_audit(sealed)
+    print_json(report)
     # who submits names files and developers: no name may pass for an event
     for event in report.events:
         click.echo(in_a_line(_line(event)))

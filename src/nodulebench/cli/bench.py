@@ -13,7 +13,7 @@ from nodulebench.cli.options import (
     weights_option,
 )
 from nodulebench.cli.run import ISOLATIONS
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 
 
 @click.command("bench")
@@ -30,6 +30,7 @@ from nodulebench.cli.terminal import ProgressLine
     "Sandbox of the algorithm; none is only for your own program.",
 )
 @option("--workers", COUNT, 1, "Number of parallel processes; 1 gives fair times.", to="slots")
+@json_option
 def command(
     algorithms: tuple[str, ...],
     test_set: Path,
@@ -66,6 +67,7 @@ def command(
             progress=line.tell,
         )
     width = max(len("algorithm"), *(len(row.algorithm) for row in rows), 0)
+    print_json(rows)
     for rule in dict.fromkeys(row.rule for row in rows):
         click.secho(
             f"{'algorithm':<{width}}  {'ok':>9} {'median s':>9} {'95 % s':>8} {'MB':>7} "

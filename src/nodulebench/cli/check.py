@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import FILE, PATH, call_with
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.core.errors import folded_problems
 from nodulebench.i18n.translator import in_english
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--columns", help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file."
 )
+@json_option
 def command(**options: object) -> int:
     r"""Check MARKS without scoring them.
 
@@ -44,6 +45,7 @@ def command(**options: object) -> int:
         click.echo("the test set is sealed: only the files are checked")
     for check in checks:
         _print(check, cases_in_set)
+    print_json({"cases": cases_in_set, "files": checks})
     return int(any(check.problems for check in checks))
 
 

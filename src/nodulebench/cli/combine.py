@@ -16,7 +16,7 @@ from nodulebench.cli.options import (
     print_written,
 )
 from nodulebench.cli.output import print_rows
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 
 @click.command("combine")
@@ -43,6 +43,7 @@ from nodulebench.cli.terminal import ProgressLine, print_done
     ["best", "mean"],
     "best",
     "Position of a merged candidate: that of the highest score, or the mean (LUNA16).",
+    to="place",
 )
 @click.option(
     "--lung-masks", type=FOLDER, help="Folder of lung masks <case>.mhd; drops candidates outside."
@@ -60,6 +61,7 @@ from nodulebench.cli.terminal import ProgressLine, print_done
 @click.option("--series", type=FILE, help="List of cases to use, in this order.")
 @option("--protocol", str, "luna16", "Test protocol.")
 @click.option("--table", type=FILE, help="CSV for the scores of all combinations.")
+@json_option
 def command(
     submissions: tuple[Path, ...],
     reference: Path,
@@ -89,6 +91,8 @@ def command(
         )
     print_notices("warning", combination.notices)
     print_rows(combination.rows, combination.operating_points)
+    rates = combination.operating_points
+    print_json({"operating_points": rates, "combinations": combination.rows})
     if out is not None:
         print_done(f"wrote {out}: {combination.marks.height} candidates")
     if table is not None:

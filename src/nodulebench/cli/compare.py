@@ -16,14 +16,14 @@ from nodulebench.cli.options import (
     own_key_options,
     print_written,
 )
-from nodulebench.cli.output import print_comparison, print_gate
+from nodulebench.cli.output import comparison_json, print_comparison, print_gate
 from nodulebench.cli.stored_results import (
     compare_on_sealed,
     evaluation_option,
     is_sealed_set,
     study_options,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 
 
 @click.command("compare")
@@ -59,6 +59,7 @@ from nodulebench.cli.terminal import ProgressLine
 @own_key_options()
 @evaluation_option
 @click.option("--out", type=FOLDER, help="Sealed test set: new folder for the laboratory's report.")
+@json_option
 def command(
     folder: Path,
     old: Path | None,
@@ -114,6 +115,7 @@ def command(
         print_written(*written)
         if was_signed:
             click.echo("warning: the folder changed; its signature was removed.", err=True)
+    print_json(lambda: comparison_json(comparison))
     if gate is None:
         return DONE
     answer = gate_of(comparison)

@@ -6,7 +6,7 @@ import click
 
 from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import FILE
-from nodulebench.cli.terminal import print_done, with_progress
+from nodulebench.cli.terminal import json_option, print_done, print_json, with_progress
 
 
 @click.group("conformance", invoke_without_command=True)
@@ -18,6 +18,7 @@ from nodulebench.cli.terminal import print_done, with_progress
 @click.option("--case", "cases", multiple=True, help="Name of a case; may be repeated.")
 @click.option("--verbose", "-v", is_flag=True, help="Explain each case.")
 @click.pass_context
+@json_option
 def command(
     context: click.Context, scorer: str | None, cases: tuple[str, ...], verbose: bool
 ) -> int | None:
@@ -37,8 +38,10 @@ def command(
     from nodulebench.evaluation.conformance import run_conformance
 
     passed = total = 0
+    outcomes = []
     for outcome in with_progress("scoring golden cases", run_conformance(scorer, cases), 0):
         total += 1
+        outcomes.append(outcome)
         passed += outcome.is_passed
         word = (
             click.style("pass", fg="green") if outcome.is_passed else click.style("FAIL", fg="red")
@@ -48,6 +51,7 @@ def command(
         if verbose or not outcome.is_passed:
             click.echo(f"      {outcome.teaches}")
     click.echo(f"\n{passed} of {total} cases passed by {scorer or 'nodulebench'}")
+    print_json({"passed": passed, "cases": outcomes})
     return DONE if passed == total else PROBLEM
 
 

@@ -3,7 +3,7 @@
 import click
 
 from nodulebench.cli.options import FILE, PATH, call_with, print_notices
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 
 @click.command("convert")
@@ -31,6 +31,7 @@ from nodulebench.cli.terminal import ProgressLine, print_done
     type=FILE,
     help="Table of the readers of a result: algorithm, treatment, reader_id.",
 )
+@json_option
 def command(**options: object) -> None:
     r"""Convert marks, a reference or readings, and report what is lost.
 
@@ -49,6 +50,7 @@ def command(**options: object) -> None:
         done = convert(call_with(ConvertOptions, options))
     print_notices("note", done.notices)
     print_notices("lost", done.losses)
+    print_json(done)
     kinds = {"marks": "marks", "readings": "findings", "result": "nodules"}
     kind = kinds.get(done.what, "nodules and ignored findings")
     print_done(

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, FOLDER, PATH, nodules_option, option, print_written
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import LanguageName, translator
 
@@ -20,6 +20,7 @@ COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 @click.option("--compare-with", "against", type=PATH, help="Another test set to compare with.")
 @click.option("--out", type=FOLDER, help="Folder for coverage.json and coverage.html.")
 @option("--language", ["en", "zh"], "en", "Language of the page or report.", to="name")
+@json_option
 def command(
     test_set: Path,
     design: str | None,
@@ -45,6 +46,7 @@ def command(
             cover_files(test_set, cases, design, nodules, against),
         )
     totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
+    print_json(document)
     click.echo(f"{document['name']}: {totals}")
     width = max((len(outcome["name"]) for outcome in document["outcomes"]), default=0)
     for outcome in document["outcomes"]:

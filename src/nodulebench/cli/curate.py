@@ -13,7 +13,7 @@ from nodulebench.cli.options import (
     print_next,
     print_written,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.core.executor import ExecutorChoice
 
 
@@ -32,6 +32,7 @@ from nodulebench.core.executor import ExecutorChoice
 @click.option("--export", type=FOLDER, help="New folder for the selected series.")
 @option("--language", ["en", "zh"], "en", "Language of the page or report.")
 @executor_options("2")
+@json_option
 def command(
     dicom_dir: Path,
     design: str | None,
@@ -58,6 +59,7 @@ def command(
             curate_files, chosen, *places, executor=workers, progress=line.tell
         )
     counts = summary(curation)
+    print_json(counts)
     click.echo(f"{counts['series']} series found, {counts['admitted']} admitted")
     for code, number in counts["excluded"].items():
         click.echo(f"  {code:<24}{number:>5}")

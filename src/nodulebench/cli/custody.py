@@ -12,7 +12,7 @@ from nodulebench.cli.options import (
     own_key_options,
     print_next,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 
 
 @click.group("custody")
@@ -73,6 +73,7 @@ def withdraw(
     multiple=True,
     help="Require this checkpoint in the log; may be repeated.",
 )
+@json_option
 def check_copy(copy: Path, own_key: OwnKey, checkpoints: tuple[Path, ...]) -> int:
     r"""Check a backup: could COPY replace the sealed set?
 
@@ -88,6 +89,7 @@ def check_copy(copy: Path, own_key: OwnKey, checkpoints: tuple[Path, ...]) -> in
     key = own_key.read()
     with ProgressLine("reading the copy"):
         check = check_backup(copy, checkpoints, key)
+    print_json({"is_good": check.is_good, "check": check})
     for problem in check.problems:
         click.echo(f"error: {problem}", err=True)
     click.echo(f"log         {check.events} events, {check.evaluations} evaluations")

@@ -17,7 +17,7 @@ from nodulebench.cli.options import (
     option,
     print_next,
 )
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 from nodulebench.core.executor import ExecutorChoice
 
 
@@ -43,6 +43,7 @@ from nodulebench.core.executor import ExecutorChoice
 )
 @click.option("--conformance", is_flag=True, help="Print the DICOM options that are claimed.")
 @click.option("--show-keys", is_flag=True, help="Print the key table as CSV.")
+@json_option
 def command(
     *,
     folder: Path | None,
@@ -97,6 +98,7 @@ def command(
     if check:
         with open_executor(executor, os.cpu_count() or 1) as workers:
             left = call_with(check_folder, searched, folder, executor=workers)
+        print_json({"is_good": not left, "leftovers": left})
         for leftover in left:
             click.echo(f"error: {leftover.where}: {in_english(leftover.why)}.", err=True)
         click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
@@ -111,6 +113,7 @@ def command(
     key = own_key.required()
     with ProgressLine() as line, open_executor(executor, os.cpu_count() or 1) as workers:
         made = deidentify_folder(options, key, executor=workers, progress=line.tell)
+    print_json({"is_good": not made.refused, "written": made.written, "left_out": made.refused})
     reasons = {file.source: in_english(file.refused) for file in made.refused}
     for source, reason in reasons.items():
         click.echo(f"left out: {source}: {reason}", err=True)

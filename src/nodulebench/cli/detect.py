@@ -48,6 +48,7 @@ class _ListsDetectors(click.Command):
     ["best", "mean"],
     "best",
     "Position of a merged candidate: that of the highest score, or the mean (LUNA16).",
+    to="place",
 )
 @weights_option
 @option(

@@ -19,7 +19,7 @@ from nodulebench.cli.options import (
     print_written,
 )
 from nodulebench.cli.output import print_evaluation, print_missed
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.core.executor import ExecutorChoice
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import in_english
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     help="Require this checkpoint in the log; may be repeated.",
 )
 @executor_options("1")
+@json_option
 def command(
     own_key: OwnKey,
     developer: str | None,
@@ -107,11 +108,13 @@ def command(
         )
     if checkpoints:
         raise click.UsageError("--checkpoint needs a sealed set, --key and --developer")
+    from nodulebench.core.documents.evaluation import evaluation_document
     from nodulebench.core.executor import open_executor
 
     with ProgressLine("evaluating") as line, open_executor(executor, 1) as workers:
         evaluation, written = evaluate_files(options, executor=workers, progress=line.tell)
     print_evaluation(evaluation)
+    print_json(lambda: evaluation_document(evaluation))
     print_written(*written)
     if options.out is not None:
         print_missed(evaluation, options.out)
@@ -150,6 +153,7 @@ def evaluate_on_sealed(
     with ProgressLine("evaluating"):
         feedback, written = evaluate_sealed(order)
     _print(feedback)
+    print_json(feedback)
     print_written(*written)
     return _status(feedback)
 
@@ -171,6 +175,7 @@ def _evaluate_roster(roster: Path, order: "SealedEvaluateOptions", files: tuple[
         if result.was_done:
             click.echo("done before, and charged once")
         print_written(*result.written)
+    print_json([{"alias": result.entry.alias, "feedback": result.feedback} for result in results])
     print_next(f"nodulebench report {order.sealed} --baseline … --out STUDY")
     return PROBLEM if has_failed else _status(*(result.feedback or {} for result in results))
 

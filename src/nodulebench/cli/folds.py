@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import COUNT, FILE, PATH, WHOLE, option
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ def command() -> None:
 @click.option("--cases", type=PATH, help="Table of cases with their patients.")
 @option("--count", COUNT, 10, "Number of folds.")
 @option("--seed", WHOLE, 0, "Random seed.")
+@json_option
 def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) -> None:
     r"""Draw folds of equal size, and write them to the table OUT.
 
@@ -47,6 +48,7 @@ def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) 
 @click.option("--folds", required=True, type=FILE, help="Table of series and folds.")
 @click.option("--out", required=True, type=PATH, help="LUNA16 CSV, or a folder.")
 @option("--name", str, "", "Name of the algorithm.  [default: that of --out]")
+@json_option
 def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> None:
     r"""Merge SUBMISSIONS, one for each fold, into one submission.
 
@@ -61,6 +63,7 @@ def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> N
 
     with ProgressLine("merging"):
         merged = merge_folds(submissions, folds, out, name=name)
+    print_json(merged)
     for fold, path in merged.folds.items():
         click.echo(f"fold {fold}: {path}")
     none = f", {merged.without} cases have no mark" if merged.without else ""
@@ -71,6 +74,7 @@ def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> N
 @click.argument("folds", nargs=-1, required=True, type=FILE)
 @click.option("--reference", required=True, type=PATH, help="Test set.")
 @click.option("--cases", type=PATH, help="Table of cases with their patients.")
+@json_option
 def check(folds: tuple[Path, ...], reference: Path, cases: Path | None) -> None:
     r"""Check that every case is tested once and not trained on.
 
@@ -96,6 +100,7 @@ def _show(sizes: "Sequence[FoldSize]") -> None:
     for siz in sizes:
         patients = "-" if siz.unnamed == siz.cases else siz.patients
         click.echo(f"{siz.fold:<{width}} {siz.cases:>6} {patients:>9} {siz.nodules:>8}")
+    print_json(sizes)
     unnamed, total = sum(siz.unnamed for siz in sizes), sum(siz.cases for siz in sizes)
     if unnamed:
         of = "no case names its patient" if unnamed == total else f"{unnamed} cases name no patient"

@@ -13,7 +13,7 @@ from nodulebench.cli.options import (
     option,
     own_key_options,
 )
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 
 @click.group("keys")
@@ -63,6 +63,7 @@ def new_key(
 @click.option(
     "--allowed-signers", is_flag=True, help="Print the format that 'ssh-keygen -Y verify' reads."
 )
+@json_option
 def list_(sealed: Path, allowed_signers: bool) -> None:
     r"""List the people of a SEALED set, their keys and roles.
 
@@ -73,6 +74,7 @@ def list_(sealed: Path, allowed_signers: bool) -> None:
     from nodulebench.core.text import in_a_line
     from nodulebench.custody.keys import list_keys
 
+    print_json(lambda: list_keys(sealed))
     for row in list_keys(sealed):
         if allowed_signers:
             name = row.person.replace('"', "")

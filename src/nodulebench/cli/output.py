@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import print_notices
+from nodulebench.cli.terminal import print_json
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.results import Estimate, Evaluation, RuleResult
 from nodulebench.i18n.translator import in_english, translator
 
@@ -272,6 +274,7 @@ def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
     click.echo()
     for line in curve_lines(plan, wanted):
         click.echo(line)
+    print_json(plan)
 
 
 def curve_lines(plan: "Plan", wanted: float | None) -> list[str]:
@@ -396,6 +399,24 @@ def print_comparison(comparison: "AlgorithmComparison", *, is_all: bool) -> None
             _print_ranking(f"ranks by {reading}, rule {rule}", ranking)
     if comparison.effects is not None:
         _print_effects(comparison.effects)
+
+
+def comparison_json(comparison: "AlgorithmComparison") -> JsonObject:
+    """Differences and rankings as a JSON document."""
+    return {
+        "baseline": comparison.choice.baseline,
+        "margin": comparison.choice.margin,
+        "level": comparison.level,
+        "bootstraps": comparison.bootstraps,
+        "unit": comparison.unit,
+        "differences": comparison.differences,
+        "detection": comparison.detection,
+        "rankings": [
+            {"rule": rule, "metric": str(reading), "lines": ranking.lines}
+            for (rule, reading), ranking in comparison.rankings.items()
+        ],
+        "notices": comparison.notices,
+    }
 
 
 def _print_differences(comparison: "AlgorithmComparison") -> None:

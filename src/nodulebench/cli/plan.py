@@ -18,7 +18,7 @@ from nodulebench.cli.options import (
     option,
 )
 from nodulebench.cli.output import print_sample_size
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import in_english
 
@@ -357,7 +357,7 @@ def command() -> None:
 
 
 for calculator in COMMANDS:
-    command.add_command(calculator)
+    command.add_command(json_option(calculator))
 
 
 @command.command("size-error")
@@ -397,6 +397,7 @@ for calculator in COMMANDS:
     multiple=True,
 )
 @option("--sensitivity", SHARE, 1.0, "Expected sensitivity.")
+@json_option
 def size_error(
     error_sd: float | None,
     error_mean: float,
@@ -424,6 +425,7 @@ def size_error(
     else:
         raise click.UsageError("give either --error-sd or --errors")
     plan = call_with(plan_size_error, chosen, model)
+    print_json(plan)
     for assumption in plan.assumptions:
         click.echo(in_english(assumption))
     columns = f"{'tolerance mm':>12} {'lost':>8} {'sensitivity':>12} {'shown though too small':>23}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, FOLDER, option, print_next
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 
 @click.group("receive")
@@ -59,6 +59,7 @@ def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path
 @click.option("--list", "is_list", is_flag=True, help="List the CT series, and fetch nothing.")
 @click.option("--token-file", type=FILE, help="File with a bearer token.")
 @click.option("--out", type=FOLDER, help="Folder for the series.")
+@json_option
 def fetch(
     url: str,
     uids: tuple[str, ...],
@@ -82,6 +83,7 @@ def fetch(
         raise click.UsageError("a filter is Attribute=value")
     client = client_of(url, token_file)
     wanted = wanted_series(client, url, pairs, uids)
+    print_json(wanted)
     for series in wanted:
         objects = f"{series.instances or '?':>5} objects"
         click.echo(f"{series.series_uid}  {objects}  {series.description}")

@@ -18,7 +18,7 @@ from nodulebench.cli.options import (
     print_notices,
     print_written,
 )
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,6 +62,7 @@ def command() -> None:
     is_flag=True,
     help="Apply the later corrections of LIDC-IDRI.",
 )
+@json_option
 def build(parameters: tuple[str, ...], **given: object) -> None:
     r"""Build a reference standard from the readings in SOURCE.
 
@@ -78,6 +79,7 @@ def build(parameters: tuple[str, ...], **given: object) -> None:
         built = build_reference_files(options)
     print_notices("warning", built.reference.notices)
     kinds = built.finding_counts
+    print_json({"findings": kinds, "levels": built.levels, "size_error": built.size_error})
     click.echo(
         f"{sum(kinds.values())} findings in {built.reference.cases.height} cases: "
         f"{kinds['nodule']} nodules, {kinds['small_nodule']} nodules below 3 mm, "
@@ -106,6 +108,7 @@ def build(parameters: tuple[str, ...], **given: object) -> None:
 @click.argument("second", type=FILE)
 @click.option("--marks", type=PATH, help="Submission whose changed labels are listed.")
 @PROTOCOL
+@json_option
 def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> None:
     r"""Report how two references differ.
 
@@ -118,6 +121,7 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
 
     with ProgressLine("pairing"):
         comparison = compare_reference_files(first, second)
+    print_json(comparison)
     pairs, only_first, only_second = (
         comparison.pairs,
         comparison.only_first,
@@ -155,6 +159,7 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
 @CASES
 @click.option(*SKIP, is_flag=True, help="Skip files that cannot be read.")
 @click.option("--out", type=FILE, help="CSV for the table, which 'report --spread' shows.")
+@json_option
 def spread(**given: object) -> None:
     r"""Score MARKS with many references from the same readings.
 
@@ -168,6 +173,7 @@ def spread(**given: object) -> None:
     options = call_with(SpreadOptions, given)
     with ProgressLine("scoring") as line:
         table = spread_files(options, progress=line.tell)
+    print_json(table)
     click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{options.metric:>10}")
     for row in table.iter_rows(named=True):
         value = "–" if row["value"] is None else f"{row['value']:.4f}"
@@ -185,6 +191,7 @@ def spread(**given: object) -> None:
 @SERIES
 @CASES
 @click.option("--out", type=FILE, help="CSV for the table of readers.")
+@json_option
 def readers(source: Path, out: Path | None, **chosen: object) -> None:
     r"""Score each reader like an algorithm, against the others.
 
@@ -195,6 +202,7 @@ def readers(source: Path, out: Path | None, **chosen: object) -> None:
 
     with ProgressLine("scoring"):
         scores = call_with(readers_of_files, chosen, source, out=out)
+    print_json(scores)
     click.echo(
         f"{'reader':<16}{'cases':>6}{'nodules':>9}{'found':>7}{'sensitivity':>13}{'lone/case':>11}"
     )

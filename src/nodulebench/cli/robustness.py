@@ -14,7 +14,7 @@ from nodulebench.cli.options import (
     option,
     weights_option,
 )
-from nodulebench.cli.terminal import with_progress
+from nodulebench.cli.terminal import json_option, print_json, with_progress
 from nodulebench.i18n.translator import in_english
 
 
@@ -39,6 +39,7 @@ from nodulebench.i18n.translator import in_english
     "Density of the inserted nodules; -600 is ground glass.",
 )
 @option("--seed", WHOLE, 0, "Random seed.")
+@json_option
 def command(
     algorithm: str,
     case: Path,
@@ -80,6 +81,7 @@ def command(
         if out is not None:
             write_outcomes(out, outcomes, bench)
     failed = [outcome.name for outcome in outcomes if outcome.verdict.is_passed is False]
+    print_json(outcomes)
     tested = [outcome for outcome in outcomes if outcome.verdict.is_passed is not None]
     click.echo(f"\n{len(tested) - len(failed)} of {len(tested)} relations hold for {algorithm}")
     if len(tested) < len(outcomes):

@@ -19,7 +19,7 @@ from nodulebench.cli.options import (
     print_written,
     weights_option,
 )
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.core.executor import ExecutorChoice
 
 MOST_SHOWN = 20
@@ -55,6 +55,7 @@ PROFILES = ["native", "grand-challenge", "medperf", "map"]
 )
 @click.option("--dry-run", is_flag=True, help="Print what a run needs, and run nothing.")
 @own_key_options()
+@json_option
 def command(
     algorithm: str,
     test_set: Path,
@@ -121,6 +122,7 @@ def command(
     if len(summary.problems) > MOST_SHOWN:
         click.echo(f"... and {len(summary.problems) - MOST_SHOWN} more", err=True)
     states = ", ".join(f"{count} {state}" for state, count in summary.states.items())
+    print_json(summary)
     before = f" ({summary.was_known} from before)" if summary.was_known else ""
     click.echo(f"{sum(summary.states.values())} cases{before}: {states}")
     same, repeated = summary.reproduced

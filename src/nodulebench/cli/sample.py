@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import COUNT, FILE, WHOLE, print_next
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 
 @click.command("sample")
@@ -14,6 +14,7 @@ from nodulebench.cli.terminal import ProgressLine, print_done
 @click.option("--count", required=True, type=COUNT, help="Number of cases.")
 @click.option("--seed", required=True, type=WHOLE, help="Random seed; keep a record of it.")
 @click.option("--out", required=True, type=FILE, help="CSV for the drawn cases.")
+@json_option
 def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     r"""Draw cases from POOL at random, in the planned shares.
 
@@ -29,6 +30,7 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     with ProgressLine("drawing"):
         sample = draw_files(pool, design, count, seed, out)
     click.secho(f"{'planned':>8} {'pool':>8} {'drawn':>8}  stratum", bold=True)
+    print_json(sample)
     for stratum in sample.strata:
         values = ", ".join(f"{name} {value}" for name, value in stratum.values.items()) or "all"
         lack = click.style(f"  {stratum.lacking} lacking", fg="red") if stratum.lacking else ""

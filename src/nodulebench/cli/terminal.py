@@ -11,9 +11,11 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from functools import partial
 from io import TextIOWrapper
 from itertools import count
+from math import isfinite, isnan
 from secrets import token_hex
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -158,13 +160,29 @@ json_option = click.option(
 
 
 def print_json(document: "JsonValue") -> None:
-    """Print a result as one JSON document if ``--json`` is given."""
+    """Print a result, or what a function returns, as one JSON document if ``--json`` is given."""
     stream = click.get_current_context().meta.get(_JSON)
     if stream is not None:
-        from nodulebench.core.documents.records import as_json
+        made = document() if callable(document) else document
+        click.echo(json.dumps(_plain(made), indent=2), file=stream)
 
-        text = json.dumps(as_json(document), indent=2, ensure_ascii=False, allow_nan=False)
-        click.echo(text, file=stream)
+
+def _plain(value: "JsonValue") -> "JsonValue":
+    """A value as JSON knows it; what has no place there becomes text, and NaN becomes null."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None if isnan(value) else str(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    for method in ("to_json", "model_dump", "to_dicts", "tolist"):
+        if hasattr(value, method):
+            return _plain(getattr(value, method)())
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return str(value)
 
 
 BAR_WIDTH = 30

@@ -3,7 +3,7 @@
 import click
 
 from nodulebench.cli.options import FILE, PATH, WHOLE, call_with, nodules_option, option, print_next
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 from nodulebench.i18n.translator import in_english
 
 
@@ -26,6 +26,7 @@ def command() -> None:
 @nodules_option
 @click.option("--bootstraps", type=WHOLE, help="Number of bootstrap samples.")
 @click.option("--seed", type=WHOLE, help="Random seed.")
+@json_option
 def freeze(**options: object) -> None:
     r"""Freeze criteria, protocol and test set, and write the test plan.
 
@@ -44,4 +45,8 @@ def freeze(**options: object) -> None:
         click.echo(f"warning: {plan.criteria[number]}: {in_english(reason)}", err=True)
     print_done(f"wrote {options['out']}")
     click.echo(f"digest {plan.digest}")
+    print_json(
+        {"name": plan.name, "digest": plan.digest, "cases": plan.cases}
+        | {"criteria": [str(criterion) for criterion in plan.criteria]}
+    )
     print_next(f'name it in policy.toml: plans = ["{plan.digest}"]; then: nodulebench seal …')

@@ -18,7 +18,7 @@ from nodulebench.cli.options import (
 )
 from nodulebench.cli.output import OWNER_UNKNOWN, print_check, signature_text
 from nodulebench.cli.output import print_sealed_verdict as print_verdict
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.core.errors import raise_problems
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     help="Require this checkpoint in the log; may be repeated.",
 )
 @click.option("--images", type=FOLDER, help="Images that the bundle lists but does not contain.")
+@json_option
 def command(
     folder: Path,
     public_key: Path | None,
@@ -87,6 +88,7 @@ def command(
             folder, public_key=public_key, own_key=key, checkpoints=checkpoints, images=images
         )
         print_check(checked, folder)
+        print_json({"is_good": checked.is_good, "check": checked})
         return 0 if checked.is_good else 1
     if images is not None:
         from nodulebench.custody.bundle import image_problems
@@ -106,6 +108,7 @@ def _verify_statement(path: Path, public_key: Path | None) -> int:
     click.echo(f"kind        {statement.signed.kind}")
     for name, text in statement.lines:
         click.echo(f"{name:<12}{text}")
+    print_json({"kind": statement.signed.kind, "is_good": True, **dict(statement.lines)})
     known = "" if statement.is_known else OWNER_UNKNOWN
     click.echo(f"signature   valid: key {statement.signed.key.fingerprint}{known}")
     print_verdict(path, 0)
@@ -147,6 +150,7 @@ def _print(verification: "Verification", folder: Path) -> None:
         if part is not None:
             click.echo(f"recomputed  from the {source}: {_amount(part)}")
     print_verdict(folder, len(verification.problems) + len(verification.differences))
+    print_json({"is_good": verification.is_good, "check": verification})
 
 
 def _amount(part: "Recomputed") -> str:

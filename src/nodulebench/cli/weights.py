@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import EXISTING
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,7 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("paths", nargs=-1, type=EXISTING)
+@json_option
 def list_(paths: tuple[Path, ...]) -> int:
     r"""List weights, by default those of this package.
 
@@ -34,6 +35,7 @@ def list_(paths: tuple[Path, ...]) -> int:
     from nodulebench.detection.weights import list_weights
 
     listed, problems = list_weights(paths)
+    print_json([weights.facts for weights in listed])
     width = max((len(weights.path.name) for weights in listed), default=0)
     named = list(dict.fromkeys(name for weights in listed for name in weights.metrics))
     if listed:
@@ -51,6 +53,7 @@ def list_(paths: tuple[Path, ...]) -> int:
 
 @command.command("show")
 @PATHS
+@json_option
 def show(paths: tuple[Path, ...]) -> int:
     r"""Show the model cards of weights.
 
@@ -60,6 +63,7 @@ def show(paths: tuple[Path, ...]) -> int:
     from nodulebench.detection.weights import list_weights
 
     listed, problems = list_weights(paths)
+    print_json([weights.facts for weights in listed])
     for weights in listed:
         click.secho(str(weights.path), bold=True)
         for name, value in weights.facts.items():
@@ -70,6 +74,7 @@ def show(paths: tuple[Path, ...]) -> int:
 
 @command.command("verify")
 @PATHS
+@json_option
 def verify(paths: tuple[Path, ...]) -> int:
     r"""Verify weights against their model cards.
 
@@ -83,6 +88,7 @@ def verify(paths: tuple[Path, ...]) -> int:
     wrong = 0
     with ProgressLine("verifying"):
         checked = list(weight_problems(paths))
+    print_json([{"path": path, "problems": problems} for path, problems in checked])
     for path, problems in checked:
         if not problems:
             click.echo(f"ok     {path}")

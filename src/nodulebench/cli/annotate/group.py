@@ -7,7 +7,7 @@ import click
 
 from nodulebench.cli.help import prepare
 from nodulebench.cli.options import FILE, FOLDER, PATH, WHOLE, option, print_written
-from nodulebench.cli.terminal import ProgressLine
+from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.i18n.translator import in_english
 
 
@@ -40,6 +40,7 @@ def command() -> None:
     "Pass mark, which precision, recall and Dice must exceed.",
 )
 @click.option("--out", type=FOLDER, help="Folder for a result sheet per candidate.")
+@json_option
 def exam(
     key: Path, answers: tuple[Path, ...], sequences: int, pass_mark: float, **files: Path | None
 ) -> None:
@@ -48,11 +49,12 @@ def exam(
     \b
     nodulebench annotate exam key.csv lee.csv kim.csv --sequences 0 --out sheets/
     """
-    from nodulebench.annotation.exam import PASS_METRICS, ExamRules, exam_files
+    from nodulebench.annotation.exam import PASS_METRICS, ExamRules, exam_files, sheet_json
 
     rules = ExamRules(sequences=sequences or None, pass_mark=pass_mark)
     with ProgressLine("marking"):
         sheets = exam_files(key, answers, rules=rules, **files)
+    print_json([sheet_json(sheet) for sheet in sheets])
     click.secho(f"{'candidate':<16} {'precision':>9} {'recall':>7} {'Dice':>7}  result", bold=True)
     for sheet in sheets:
         values = [sheet.metrics[name].value for name in PASS_METRICS]
@@ -88,6 +90,7 @@ def exam(
 @click.option(
     "--findings", type=FOLDER, help="Folder for the findings as tables, for 'reference build'."
 )
+@json_option
 def consistency(
     readings: tuple[Path, ...], minimum_iou: float, center_in_box: bool, **files: Path | None
 ) -> None:
@@ -102,6 +105,7 @@ def consistency(
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
     with ProgressLine("comparing"):
         comparison = compare_readings(readings, rule=rule, **files)
+    print_json({"cases": comparison.checks, "pairs": comparison.pairs})
     for check in comparison.checks:
         slices = ", ".join(str(number) for number in check.inconsistent_slices)
         verdict = f"inconsistent on slice {slices}" if slices else "consistent"
@@ -118,6 +122,7 @@ def consistency(
 @click.argument("readings", metavar="READING...", type=FILE, nargs=-1, required=True)
 @click.option("--cases", type=PATH, help="Table of cases.  [default: those in the readings]")
 @click.option("--out", type=FOLDER, help="Folder for agreement.json, which 'report' can show.")
+@json_option
 def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) -> None:
     r"""Report how well readers agree on nodules, types and diameters.
 
@@ -132,6 +137,7 @@ def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) ->
 
     with ProgressLine("comparing"):
         agreement = reader_agreement(compare_readings(readings, cases=cases))
+    print_json(agreement)
     for row in agreement.rows:
         ends = f" ({row['low']:.3f} to {row['high']:.3f})" if "low" in row else ""
         value = in_english(row["reason"]) if row["value"] is None else f"{row['value']:.3f}{ends}"

@@ -16,7 +16,7 @@ from nodulebench.cli.options import (
     print_next,
     print_written,
 )
-from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 from nodulebench.core.json_types import JsonObject
 from nodulebench.i18n.translator import in_english
 
@@ -95,6 +95,7 @@ def answer(study: Path, file: Path, actor_id: str) -> None:
 
 @click.command("status")
 @STUDY
+@json_option
 def status(study: Path) -> None:
     r"""Show the progress of each reader, and the next step.
 
@@ -111,6 +112,7 @@ def _tell(study: Path) -> None:
 
     opened = open_study(study)
     logs, total = status_of(opened)["logs"], opened.suspects.height
+    print_json(lambda: status_of(opened))
     for reader_id, counts in logs.items():
         click.echo(f"  {reader_id}: {counts['calls']} of {total}")
     unfinished = [name for name, counts in logs.items() if counts["calls"] < total]
@@ -187,6 +189,7 @@ def select(**options: object) -> None:
 )
 @option("--minimum-agreement", COUNT, 3, "Number of readers who must agree on a nodule.")
 @click.option("--out", type=FOLDER, required=True, help="Folder for both references.")
+@json_option
 def conclude(
     study: Path, calls: tuple[Path, ...], reference: Path, out: Path, **chosen: object
 ) -> None:
@@ -202,6 +205,7 @@ def conclude(
 
     with ProgressLine("scoring"):
         found, scored = call_with(conclude_files, chosen, study, calls, reference, out)
+    print_json({"levels": found.levels, "added": found.added, "effect": scored})
     click.secho(f"{'readers':>7} {'at least':>9} {'exactly':>8}", bold=True)
     for level, at_least, exactly in found.levels.rows():
         click.echo(f"{level:>7} {at_least:>9} {exactly:>8}")
@@ -232,6 +236,7 @@ def conclude(
 )
 @option("--covariance", ["jackknife", "delong"], "jackknife", "Estimator of the covariance.")
 @click.option("--out", type=FILE, help="JSON file for all numbers.")
+@json_option
 def analyse(readings: Path, out: Path | None, **choice: object) -> None:
     r"""Compare ways of reading, or readers with an algorithm.
 
@@ -247,6 +252,7 @@ def analyse(readings: Path, out: Path | None, **choice: object) -> None:
 
     with ProgressLine("analysing"):
         analysis = analyse_readers(readings, call_with(StudyChoice, choice), out=out)
+    print_json(analysis)
     count = len({reader["reader_id"] for reader in analysis["readers"]})
     click.echo(
         f"{analysis['metric']} of {count} readers on {analysis['cases']} cases, "

@@ -27,7 +27,7 @@ from nodulebench.cli.options import (
     print_written,
 )
 from nodulebench.cli.options import FOLDER as FOLDER_PATH
-from nodulebench.cli.terminal import print_done
+from nodulebench.cli.terminal import json_option, print_done, print_json
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
@@ -147,6 +147,7 @@ def key(
 
 @click.command("log")
 @FOLDER
+@json_option
 def log(folder: Path) -> None:
     r"""Show every step with time, person and change.
 
@@ -156,7 +157,15 @@ def log(folder: Path) -> None:
     from nodulebench.annotation.actions import steps_of
     from nodulebench.annotation.project import open_project
 
-    for event in open_project(folder).log.read():
+    events = open_project(folder).log.read()
+    print_json(
+        [
+            {"number": event.number, "at": event.at.isoformat(), "step": step}
+            for event in events
+            for step in steps_of(event)
+        ]
+    )
+    for event in events:
         at = event.at.isoformat(timespec="seconds")
         for step in steps_of(event):
             case = f" {step.case_id}" if step.case_id else ""
@@ -174,6 +183,7 @@ def log(folder: Path) -> None:
     help="Require this checkpoint in the log; may be repeated.",
 )
 @click.option("--public-key", type=KEY, help="Expected signer's public key.")
+@json_option
 def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) -> int:
     r"""Check the whole log.
 
@@ -185,6 +195,9 @@ def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) 
     from nodulebench.annotation.project import audit_project, open_project
 
     report = audit_project(open_project(folder), checkpoints, public_key)
+    print_json(
+        {"events": len(report.events), "problems": report.problems, "notices": report.notices}
+    )
     for problem in report.problems:
         click.echo(f"error: {problem}", err=True)
     for notice in report.notices:
@@ -224,6 +237,7 @@ def checkpoint(
 @FOLDER
 @option("--periods", click.IntRange(min=2), 4, "Number of periods, between which drift is tested.")
 @click.option("--out", type=FILE, help="JSON file for all numbers.")
+@json_option
 def quality(folder: Path, periods: int, out: Path | None) -> None:
     r"""Report how well readers agree, and whether they drift.
 
@@ -234,6 +248,7 @@ def quality(folder: Path, periods: int, out: Path | None) -> None:
     from nodulebench.annotation.reader_quality import reader_quality, write_quality
 
     report = reader_quality(open_project(folder), periods=periods)
+    print_json(report)
     for pair in report["pairs"]:
         click.echo(f"{pair['first']} and {pair['second']}: agreement {_shown(pair['agreement'])}")
     for reader in report["readers"]:
@@ -532,6 +547,7 @@ def arbitrate(handle: "ProjectHandle", **fields: object) -> None:
 @FOLDER
 @BATCH
 @BY
+@json_option
 def show(folder: Path, batch_id: str, actor_id: str) -> None:
     r"""Show what a person may see of a BATCH now.
 
@@ -541,6 +557,7 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
     from nodulebench.annotation.project import open_project
 
     readings, candidates = open_project(folder).visible(actor_id, batch_id)
+    print_json({"readings": readings, "candidates": candidates})
     for reading in readings:
         click.echo(f"{reading.case_id}: {reading.reader_id} drew {len(reading.findings)}")
     for seen in candidates:
@@ -591,6 +608,7 @@ def release(handle: "ProjectHandle", **fields: object) -> None:
 @click.option(
     "--images", type=FOLDER_PATH, help="Folder of scans, on which the outlines are checked."
 )
+@json_option
 def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
     r"""List unusual readings of a BATCH for the reviewer.
 
@@ -601,6 +619,7 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
     from nodulebench.annotation.reading_warnings import warn_of_batch
 
     reported = warn_of_batch(open_project(folder), batch_id, images)
+    print_json(reported)
     for warning in reported:
         click.echo(f"{warning.where}: {in_english(warning.notice)}")
     click.echo(f"{len(reported)} warning(s)")
@@ -639,6 +658,7 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], **parts: Path |
 @command.command("status")
 @FOLDER
 @click.argument("batch_ids", metavar="[BATCH...]", nargs=-1)
+@json_option
 def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
     r"""Show the state of each BATCH, and its open tasks.
 
@@ -650,6 +670,7 @@ def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
 
     handle = open_project(folder)
     batches = handle.batches()
+    print_json({name: batches[name].state for name in batch_ids or batches if name in batches})
     for name in batch_ids or batches:
         tell_batch(handle, name, known_batch(batches, name))
 
