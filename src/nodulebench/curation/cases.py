@@ -77,7 +77,10 @@ def _reported(curation: Curation) -> dict[str, ReportedDose]:
 def _case_row(series: ExaminedSeries, reported: dict[str, ReportedDose]) -> JsonObject:
     facts = dict(series.facts)
     vendor = vendor_of(facts["manufacturer"]) if "manufacturer" in facts else None
-    age = _years(str(facts.get("age", "")))
+    number, unit = (stated := str(facts.get("age", "")))[:-1], stated[-1:]
+    of_year = {"Y": 1.0, "M": 12.0, "W": 52.18, "D": 365.25}
+    is_age = number.isdigit() and unit in of_year
+    age = int(number) / of_year[unit] if is_age else None
     return {
         "case_id": series.uid,
         "patient_id": facts.get("patient_id"),
@@ -106,12 +109,6 @@ def _dose(series: ExaminedSeries, age: float | None, reported: dict[str, Reporte
     spacing = series.geometry.get("spacing_z_mm")
     length = None if spacing is None else series.slices * float(spacing)
     return dose_of(ctdi, length, age, sum(products) if is_whole else None)
-
-
-def _years(age: str) -> float | None:
-    of_year = {"Y": 1.0, "M": 12.0, "W": 52.18, "D": 365.25}
-    number, unit = age[:-1], age[-1:]
-    return int(number) / of_year[unit] if number.isdigit() and unit in of_year else None
 
 
 def _number(text: str | float | None) -> float | None:
@@ -144,13 +141,7 @@ def read_case_files(
 ) -> CaseFiles:
     """The files of the cases that a curation admitted.
 
-    Args:
-        curated: what ``curate --out`` wrote.
-        folder: where the curated files are now; None: where they were.
-        wanted: only these cases, as far as they were admitted.
-
-    Raises:
-        InputError: if it is not a curation, or files are missing.
+    ``folder``: where the curated files are now; None: where they were.
     """
     listed = curated / CASE_FILES
     if not listed.is_file():
@@ -169,15 +160,9 @@ def read_case_files(
 
 
 def export_cases(case_files: CaseFiles, out: Path, progress: Progress = no_progress) -> int:
-    """Export cases as ``out/<case_id>/0001.dcm`` and so on, from the feet to the head.
+    """Export cases as ``out/<case_id>/0001.dcm`` and so on; return the number of files.
 
-    Files are hard links where the disk supports them, to save space; else copies.
-
-    Returns:
-        How many files.
-
-    Raises:
-        InputError: if ``out`` is not empty.
+    They go from the feet to the head, as hard links where the disk supports them, to save space.
     """
     total, done = len(case_files.paths), 0
     with staged_folder(out, is_new=True) as stage:

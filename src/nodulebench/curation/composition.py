@@ -119,14 +119,9 @@ def thin_strata(
     expected: float,
     largest: float,
 ) -> tuple[ThinStratum, ...]:
-    """Strata in which the interval of sensitivity would be too wide.
+    """Strata in which the interval of sensitivity would extend too far to one side.
 
-    Args:
-        reference: the test set.
-        columns: of NODULES, else of CASES; ``size`` is the diameter in bins.
-        half_width: the width of an interval to its wider side.
-        expected: the expected sensitivity.
-        largest: how far an interval may extend to one side.
+    ``columns`` are those of NODULES, else of CASES; ``size`` is the diameter in bins.
     """
     nodules = counted_nodules(reference)
     of_case = [

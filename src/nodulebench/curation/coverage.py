@@ -89,7 +89,12 @@ def _outcome(rule: CoverageRule, table: pl.DataFrame) -> RuleOutcome:
 
 
 def _required(rule: CoverageRule) -> Iterator[Notice]:
-    where = [_filter_notice(row_filter) for row_filter in rule.where] or None
+    where = [
+        Notice("where_values", {"column": chosen.column, "values": chosen.values})
+        if chosen.values
+        else Notice("where_range", chosen.model_dump(exclude={"values"}))
+        for chosen in rule.where
+    ] or None
     of = {"table": rule.table, "column": rule.column, "where": where}
     if rule.minimum_rows:
         yield Notice("asks_rows", {"count": rule.minimum_rows, **of})
@@ -106,12 +111,6 @@ def _required(rule: CoverageRule) -> Iterator[Notice]:
         yield Notice("asks_share", {"share": rule.minimum_share, **of})
     if rule.is_complete:
         yield Notice("asks_all_stated", of)
-
-
-def _filter_notice(where: RowFilter) -> Notice:
-    if where.values:
-        return Notice("where_values", {"column": where.column, "values": where.values})
-    return Notice("where_range", where.model_dump(exclude={"values"}))
 
 
 def _is_in(where: RowFilter) -> pl.Expr:
@@ -206,6 +205,7 @@ def _shares(rule: CoverageRule, rows: pl.DataFrame) -> Part:
 SCHEMA = "nodulebench/coverage@1"
 LEVEL = 0.95
 NO_DESIGN = DesignInput(name="none")
+_INPUT = ("name", "title", "purpose", "patients", "identification")
 
 
 def cover_files(
@@ -218,9 +218,6 @@ def cover_files(
     """The composition of a test set on disk; the design is a published one or a TOML file.
 
     With ``against``, another test set, the document states how far the two differ.
-
-    Raises:
-        InputError: if a file cannot be read.
     """
     chosen = None if design is None else load_design(design)
     reference = read_reference(test_set, cases, nodules=nodules)
@@ -247,8 +244,18 @@ def cover(reference: Reference, design: DesignInput | None) -> JsonObject:
         "schema": SCHEMA,
         "version": __version__,
         "name": reference.name,
-        "design": {} if design is None else _input(design),
-        "outcomes": [_outcome_json(outcome) for outcome in outcomes],
+        "design": {name: getattr(design, name) for name in _INPUT} if design else {},
+        "outcomes": [
+            {
+                "name": outcome.rule.name,
+                "source": outcome.rule.source,
+                "required": outcome.required,
+                "found": outcome.found,
+                "answer": outcome.answer,
+                "missing": list(outcome.missing),
+            }
+            for outcome in outcomes
+        ],
         "totals": composition.totals,
         "shares": [asdict(share) for share in composition.shares],
         "ranges": [asdict(range_) for range_ in composition.ranges],
@@ -274,26 +281,18 @@ def write_coverage(document: JsonObject, folder: Path, name: LanguageName = "en"
 
 def _in_english(content: object) -> object:
     """A document with its notices as text; those of a tuple are one statement."""
-    if isinstance(content, Notice) or (isinstance(content, tuple) and _are_notices(content)):
+    is_statement = isinstance(content, tuple) and all(isinstance(part, Notice) for part in content)
+    if isinstance(content, Notice) or is_statement:
         return translator("en").messages(content)
     if isinstance(content, dict):
         return {name: _in_english(part) for name, part in content.items()}
     return [_in_english(part) for part in content] if isinstance(content, list | tuple) else content
 
 
-def _are_notices(parts: tuple[object, ...]) -> bool:
-    return all(isinstance(part, Notice) for part in parts)
-
-
 def reach_to_one_side(share: float, trials: int) -> float:
     """How far a Wilson interval extends from the share to its wider side."""
     low, high = wilson_interval(share * trials, trials, LEVEL)
     return max(share - low, high - share)
-
-
-def _input(design: DesignInput) -> dict[str, str]:
-    names = ("name", "title", "purpose", "patients", "identification")
-    return {name: getattr(design, name) for name in names}
 
 
 def _unknown_strata(reference: Reference, design: DesignInput | None) -> list[str]:
@@ -303,30 +302,14 @@ def _unknown_strata(reference: Reference, design: DesignInput | None) -> list[st
     return [stratum for stratum in named if stratum not in known]
 
 
-def _outcome_json(outcome: RuleOutcome) -> JsonObject:
-    return {
-        "name": outcome.rule.name,
-        "source": outcome.rule.source,
-        "required": outcome.required,
-        "found": outcome.found,
-        "answer": outcome.answer,
-        "missing": list(outcome.missing),
-    }
-
-
 def _commission(
     composition: Composition, outcomes: tuple[RuleOutcome, ...], thin: int
 ) -> list[JsonObject]:
     """What the commission of experts inspects (sufficiency, heterogeneity, labels, ethics)."""
     shares = {share.column: share.counts for share in composition.shares}
-    size = {
-        **{name: composition.totals[name] for name in ("cases", "nodules")},
-        **{
-            "thin": thin,
-            "met": sum(outcome.is_met for outcome in outcomes),
-            "rules": len(outcomes),
-        },
-    }
+    size = {name: composition.totals[name] for name in ("cases", "nodules")}
+    size |= {"thin": thin, "met": sum(outcome.is_met for outcome in outcomes)}
+    size["rules"] = len(outcomes)
     stated = {column: len(counts.keys() - {NOT_STATED}) for column, counts in shares.items()}
     sources = {
         "hospital": Notice("different_hospitals", {"count": stated.get("hospital")}),

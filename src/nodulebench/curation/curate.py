@@ -63,11 +63,7 @@ class Journal:
 
 @contextmanager
 def open_journal(folder: Path) -> Iterator[Journal]:
-    """The journal of a folder; an incomplete line of an interrupted run is dropped.
-
-    Raises:
-        InputError: if another run is writing to it.
-    """
+    """The journal of a folder; an incomplete line of an interrupted run is dropped."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / JOURNAL
     with locked(folder / ".lock", folder):
@@ -129,21 +125,11 @@ def curate(
     executor: Executor = DEFAULT_EXECUTOR,
     progress: Progress = no_progress,
 ) -> Curation:
-    """Examine all series below a folder.
+    """Examine all series below a folder, which may hold any kind of file.
 
     Each result is written to a journal in ``out`` immediately. A run that was interrupted continues
-    from there, with the same outcome as an uninterrupted one.
-
-    Args:
-        folder: searched with its subfolders; it may hold any kind of file.
-        out: the folder of the journal; its files are not examined.
-        limits: the limits of admission.
-        known: lists of other sets, whose scans are excluded.
-        executor: reads and examines; it must survive any file that crashes a worker.
-        progress: receives the progress.
-
-    Raises:
-        InputError: if the folder does not exist, or ``out`` cannot be written to.
+    from there, with the same outcome as an uninterrupted one. ``known``: lists of other sets, whose
+    scans are excluded.
     """
     require_pydicom()  # reported once here, not by every worker
     chosen = limits or Limits()
@@ -152,23 +138,19 @@ def curate(
     if out.resolve() == folder.resolve():
         raise InputError.at(str(out), "is the folder that is read.", "Write to another folder.")
     with open_journal(out) as journal:
-        paths, closed = _files_below(folder, out)
+        closed: list[NoSlices] = []
+
+        def tell(error: OSError) -> None:
+            notice = Notice("folder_closed", {"error": str(error.strerror)})
+            closed.append(NoSlices(str(error.filename), notice, is_damaged=True))
+
+        paths = list(files_below(folder.resolve(), tell, without=out))
         slices, others = _read_headers(paths, executor, progress)
         examined = _examine_all(group_series(slices), chosen, journal, executor, progress)
     others = tuple(sorted((*others, *closed), key=lambda other: other.path))
     against = tuple((known_set.name, len(known_set.scans)) for known_set in known)
     series = tuple(_without_duplicates(examined, known, chosen, progress))
     return Curation(folder, chosen, series, others, against)
-
-
-def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
-    closed: list[NoSlices] = []
-
-    def tell(error: OSError) -> None:
-        notice = Notice("folder_closed", {"error": str(error.strerror)})
-        closed.append(NoSlices(str(error.filename), notice, is_damaged=True))
-
-    return list(files_below(folder.resolve(), tell, without=out)), closed
 
 
 def _read_headers(

@@ -220,12 +220,7 @@ class DesignInput(ConfigModel):
 
 
 def load_design(name_or_file: str) -> DesignInput:
-    """A published design by its name, or a design from a TOML file.
-
-    Raises:
-        UnknownNameError: if it is neither.
-        InputError: with one problem per wrong field.
-    """
+    """A published design by its name, or a design from a TOML file."""
     if name_or_file in NAMES:
         text = files(__package__).joinpath(f"design-{name_or_file}.toml").read_text("utf-8")
         return parse_design(text, f"design {name_or_file}")

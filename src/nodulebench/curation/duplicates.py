@@ -62,16 +62,13 @@ class KnownSet:
             same = self._pixels[scan.pixel_sha256]
             yield "pixels", Notice("same_pixels", {"uid": same.uid})
             return  # of the same pixels the hash is the same too
-        near = self._nearest(scan)
-        if near is not None and near[0] >= least_similarity:
-            yield "near_duplicate", Notice("alike_bits", {"share": near[0], "uid": near[1].uid})
-
-    def _nearest(self, scan: Fingerprint) -> tuple[float, Fingerprint] | None:
         if scan.perceptual_hash is None or not self._hashed:
-            return None
+            return
         alike = self._hashes.similarities(scan.perceptual_hash)
         nearest = int(alike.argmax())
-        return float(alike[nearest]), self._hashed[nearest]
+        if (share := float(alike[nearest])) >= least_similarity:
+            values = {"share": share, "uid": self._hashed[nearest].uid}
+            yield "near_duplicate", Notice("alike_bits", values)
 
 
 def find_duplicates(
@@ -114,11 +111,7 @@ HASH_COLUMN = "perceptual_hash"
 
 
 def read_known_set(path: Path) -> KnownSet:
-    """Read the scans of a list.
-
-    Raises:
-        InputError: if it has none of the columns, or a hash cannot be read.
-    """
+    """Read the scans of a list."""
     file = CsvFile(path)
     header = file.header()
     columns = [name for name in (*UID_COLUMNS, *PIXEL_COLUMNS, HASH_COLUMN) if name in header]

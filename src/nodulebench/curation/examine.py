@@ -133,7 +133,6 @@ def _reasons(subject: Subject) -> list[CodedReason]:
 
 
 def case_geometry(series: Series) -> JsonObject:
-    """The columns of CASES that locate the voxels, from the first slice on."""
     grid = series.grid
     return {} if grid is None or not is_orthonormal(grid.direction) else geometry_columns(grid)
 

@@ -32,13 +32,10 @@ def dose_of(
     age: float | None,
     reported_dlp_mgy_cm: float | None = None,
 ) -> Dose:
-    """The dose of a scan of a chest.
+    """The dose of a scan of a chest, from a dose report or from its header.
 
-    Args:
-        ctdi_vol_mgy: mean over its slices.
-        length_mm: what its slices cover; the scanner irradiates somewhat more.
-        age: in years.
-        reported_dlp_mgy_cm: the dose-length product of a dose report.
+    ``ctdi_vol_mgy`` is a mean over slices; ``length_mm`` is what these cover: the scanner
+    irradiates somewhat more.
     """
     dlp, source = reported_dlp_mgy_cm, "report"
     if dlp is None and ctdi_vol_mgy is not None and length_mm is not None:
@@ -86,13 +83,9 @@ def scan_kinds(
 ) -> list[str | None]:
     """For each scan "first", "follow_up" or None where it is not known.
 
-    A description that names the kind counts. Otherwise, if a patient has scans of several days, the
-    earliest day is the first. A patient with scans of only one day may have earlier ones elsewhere.
-
-    Args:
-        patients: who was scanned.
-        days: the days of the scans, as texts that sort by time.
-        descriptions: of study and series, as in headers.
+    A description that names the kind counts. Otherwise, if a patient has scans of several days
+    (texts that sort by time), the earliest day is the first. A patient with scans of only one day
+    may have earlier ones elsewhere.
     """
     known: dict[str, set[str]] = {}
     for patient, day in zip(patients, days, strict=True):

@@ -36,9 +36,6 @@ def store_object(dataset: "Dataset", folder: Path) -> Path:
     """Write a received object to ``folder/<series>/<object>.dcm``; returns the path.
 
     An object that exists already must have the same bytes; otherwise the new one is refused.
-
-    Raises:
-        InputError: if its UIDs are not valid, or another object with its UID exists.
     """
     series = checked_uid(dataset, "SeriesInstanceUID")
     name = checked_uid(dataset, "SOPInstanceUID")
@@ -58,11 +55,7 @@ def store_object(dataset: "Dataset", folder: Path) -> Path:
 
 
 def checked_uid(dataset: "Dataset", keyword: str) -> str:
-    """A UID of an object.
-
-    Raises:
-        InputError: if it is missing or not valid; it would become the name of a file.
-    """
+    """A UID of an object; refused if not valid, because it would become the name of a file."""
     uid = str(dataset.get(keyword, "") or "")
     if len(uid) > LONGEST_UID or not UID.fullmatch(uid):
         shown = f"'{in_a_line(uid[:LONGEST_UID])}' is not a UID" if uid else "is missing"
@@ -91,18 +84,10 @@ def listening(
     host: str = "127.0.0.1",
     report: PacsProgress = lambda _: None,
 ) -> Iterator[int]:
-    """Listen until the block ends; yields the port.
+    """Listen until the block ends; yields the port (0 takes a free one).
 
-    Args:
-        folder: where objects go, a folder per series.
-        port: to listen on; 0 takes a free one.
-        title: the application entity title of this node; callers must use it.
-        callers: titles of nodes that may send; empty: any.
-        host: the address to listen on; by default only this machine can reach it.
-        report: receives a line for every object that was not stored.
-
-    Raises:
-        InputError: if the port is taken or pynetdicom is not installed.
+    Callers must use the application entity title of this node; ``callers``, if any, are the only
+    nodes that may send. By default only this machine can reach it.
     """
     with needs("pacs", PURPOSE):
         import pynetdicom
@@ -185,13 +170,8 @@ def list_series(
 ) -> Iterator[RemoteSeries]:
     """The CT series of a server, page by page.
 
-    Args:
-        client: from :func:`connect`.
-        filters: attributes and the values they must have, such as ``PatientID`` or ``StudyDate``
-            (a range as 20200101-20201231).
-
-    Raises:
-        InputError: if the server cannot be reached or refuses.
+    ``filters``: attributes and the values they must have, such as ``PatientID`` or ``StudyDate`` (a
+    range as 20200101-20201231).
     """
     offset = 0
     while True:
@@ -215,11 +195,7 @@ def list_series(
 
 
 def fetch_series(client: "DICOMwebClient", series: RemoteSeries, folder: Path) -> Iterator[Path]:
-    """Fetch a series object by object into ``folder/<series>/``, in the syntax it is stored in.
-
-    Raises:
-        InputError: if the server fails, an object is not valid, or objects are missing.
-    """
+    """Fetch a series object by object into ``folder/<series>/``, in the syntax it is stored in."""
     count = 0
     with _server_errors(client):
         for dataset in client.iter_series(
@@ -259,11 +235,7 @@ def _whole(text: str | None) -> int | None:
 
 
 def client_of(url: str, token_file: Path | None) -> "DICOMwebClient":
-    """A client of a DICOMweb server, with the bearer token that a file holds.
-
-    Raises:
-        InputError: if the address is not valid.
-    """
+    """A client of a DICOMweb server, with the bearer token that a file holds."""
     token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
     return connect(url, {"Authorization": f"Bearer {token}"} if token else None)
 
@@ -271,11 +243,7 @@ def client_of(url: str, token_file: Path | None) -> "DICOMwebClient":
 def wanted_series(
     client: "DICOMwebClient", url: str, filters: dict[str, str], uids: Collection[str]
 ) -> list[RemoteSeries]:
-    """The CT series of a server that match filters and UIDs; without UIDs, all.
-
-    Raises:
-        InputError: if the server does not have a series of a UID.
-    """
+    """The CT series of a server that match filters and UIDs; without UIDs, all."""
     chosen = [
         series for series in list_series(client, filters) if not uids or series.series_uid in uids
     ]

@@ -43,19 +43,12 @@ def draw_cases(cases: pl.DataFrame, plan: SamplingPlan, count: int, seed: int) -
     """Draw cases at random so that strata have their planned shares.
 
     A stratum that the pool cannot fill stays short: it is not filled from other strata, because
-    that would change the plan silently.
-
-    Args:
-        cases: the pool, with the columns of the plan.
-        plan: planned shares; without any, cases are drawn from the whole pool.
-        count: how many cases.
-        seed: the same seed draws the same cases, in any order of the pool.
-
-    Raises:
-        InputError: if a column is missing, shares do not add up to 1, or the count is not positive.
+    that would change the plan silently. The same seed draws the same cases, in any order of the
+    pool.
     """
     _check(cases, plan, count)
-    pool = _shuffled(cases, seed)
+    ordered = cases.sort("case_id")  # the draw depends only on the seed and the names
+    pool = ordered[np.random.default_rng(seed).permutation(ordered.height)]
     cells = list(product(*(list(shares.items()) for shares in plan.shares.values())))
     planned = _whole_numbers([prod(share for _, share in cell) for cell in cells], count)
     values = [dict(zip(plan.shares, (name for name, _ in cell), strict=True)) for cell in cells]
@@ -131,12 +124,6 @@ def _check(cases: pl.DataFrame, plan: SamplingPlan, count: int) -> None:
     raise_problems(problems)
 
 
-def _shuffled(cases: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """The pool in an order that depends only on the seed and the names."""
-    ordered = cases.sort("case_id")
-    return ordered[np.random.default_rng(seed).permutation(ordered.height)]
-
-
 def _whole_numbers(shares: list[float], count: int) -> list[int]:
     """Shares of a count as whole numbers that add up to it, by the largest remainders."""
     exact = np.array(shares) * count
@@ -151,13 +138,7 @@ DRAW_SCHEMA = "nodulebench/sampling@1"
 
 
 def draw_files(pool: Path, design: str, count: int, seed: int, out: Path) -> Sample:
-    """Draw cases from a pool and write their rows.
-
-    A sidecar file records how they were drawn, so that the draw can be reported and repeated.
-
-    Raises:
-        InputError: if the table or the design cannot be used.
-    """
+    """Draw cases from a pool and write their rows, with a record that repeats the draw."""
     cases, chosen = read_cases(pool), load_design(design)
     sample = draw_cases(cases, chosen.sampling, count, seed)
     write_table(cases.filter(cases["case_id"].is_in(sample.case_ids.to_list())), out)

@@ -54,10 +54,6 @@ def curate_files(
     """Curate a folder under the limits of a design (published or TOML), and write the results.
 
     With ``export``, the files of the admitted series are also exported, one folder per series.
-
-    Raises:
-        InputError: if the folder, the design or a list of another set cannot be read, or
-            ``export`` is not empty.
     """
     if export is not None and export.resolve().is_relative_to(folder.resolve()):
         raise InputError.at(export, "is in the folder that is read.", "Export to another folder.")

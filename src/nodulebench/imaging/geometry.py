@@ -92,11 +92,7 @@ class Geometry:
         return bool(self.direction[2, 2] < 0)
 
     def slice_number(self, k: FloatArray) -> FloatArray:
-        """Image index along the third axis <-> slice number from the feet (its own inverse).
-
-        Raises:
-            InputError: if the slices are counted from the head and their number is unknown.
-        """
+        """Image index along the third axis <-> slice number from the feet (its own inverse)."""
         if not self.is_head_first:
             return k
         if self.size is None:
@@ -144,14 +140,10 @@ def voxel_box_mm(
 def slices_through(
     geometry: Geometry, center_mm: FloatArray, extent_mm: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """The slices through 3-D boxes.
+    """For each 3-D box and slice through it: the box, the slice number, the box's centre there.
 
     A box is on every slice whose plane it contains, and on the nearest one if it contains none.
-    Slices outside the image do not count.
-
-    Returns:
-        For each box and slice: the box, the slice number from the feet, and the centre of the
-        box on that slice in mm.
+    Slices are numbered from the feet; those outside the image do not count.
     """
     center = geometry.to_index(center_mm)
     half = geometry.extent_to_voxels(extent_mm)[:, 2] / 2
@@ -216,12 +208,7 @@ def checked_geometry(
     size: IntArray | None,
     where: str,
 ) -> Geometry:
-    """Make a geometry and check that it is possible.
-
-    Raises:
-        InputError: if the spacing is not positive, the direction not orthonormal, or a number is
-            impossibly large.
-    """
+    """Make a geometry and check that it is possible."""
     problems = Problems()
     if not np.all((spacing_mm > 0) & (spacing_mm < FARTHEST_MM)):
         problems.add(where, f"has an impossible voxel size: {_shown(spacing_mm)}.")
@@ -238,11 +225,7 @@ def checked_geometry(
 
 
 def geometries(cases: pl.DataFrame | None) -> dict[str, Geometry]:
-    """The geometry of every case with spacing and origin.
-
-    Raises:
-        InputError: with every problem of spacing, origin and direction.
-    """
+    """The geometry of every case with spacing and origin."""
     if cases is None or not set(GEOMETRY_COLUMNS) <= set(cases.columns):
         return {}
     grids: dict[str, Geometry] = {}

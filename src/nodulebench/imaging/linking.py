@@ -10,22 +10,15 @@ BOX_COLUMNS = ("case_id", "slice_index", "center_x_mm", "center_y_mm", "length_m
 
 
 def link_boxes(boxes: pl.DataFrame, *, largest_gap: int = 1) -> IntArray:
-    """Link boxes across slices into marks.
+    """Link boxes across slices into marks: for each row the number of its mark.
 
     Two boxes of a case can be linked if their slices are at most ``largest_gap`` apart (1:
     adjacent slices) and the centre of one is in the other, edges included. A box is linked to
     at most one box above it and one below: nearest centres first, nearer slices before farther
     ones. So a mark has one box per slice, and two boxes on one slice stay two marks.
-    A box without a link is a mark of one slice.
 
-    The result does not depend on the order of the rows: equal distances are decided by position,
-    size and score.
-
-    ``largest_gap``: the largest difference of slice numbers that a link can bridge.
-
-    Returns:
-        For each row the number of its mark; within a case, marks are numbered from 0 by their
-        lowest slice, then by x and y.
+    Within a case, marks are numbered from 0 by their lowest slice, then by x and y. The order of
+    the rows does not matter: equal distances are decided by position, size and score.
     """
     decisive = [*BOX_COLUMNS, *(name for name in ("score",) if name in boxes.columns)]
     ranked = boxes.select(decisive).with_row_index("row").sort(*decisive, nulls_last=True)
@@ -95,12 +88,10 @@ def _chain_starts(below: IntArray) -> IntArray:
 
 
 def merged_within(center: FloatArray, weight: FloatArray, distance: float) -> IntArray:
-    """Merge points that are at most ``distance`` apart until none are.
+    """The group of each point when points at most ``distance`` apart are merged until none are.
 
-    The two nearest are merged first; a merged point is at the centre of mass of its parts.
-
-    Returns:
-        The group of each point, numbered from 0 in the order of their first points.
+    The two nearest are merged first; a merged point is at the centre of mass of its parts. Groups
+    are numbered from 0 in the order of their first points.
     """
     from scipy.spatial import cKDTree
 

@@ -29,7 +29,6 @@ from nodulebench.imaging.air import (
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lung_quality import MAY_BE, lung_warnings, measure_lungs
 from nodulebench.imaging.morphology import (
-    Spacing,
     block_mean,
     boxed,
     closing,
@@ -160,9 +159,6 @@ def segment_lungs(
     """Find the lungs of a chest CT.
 
     ``closing_mm``: nodules and vessels in gaps of up to twice this width are included.
-
-    Raises:
-        InputError: if the image is too oblique or shows no lung.
     """
     upright = to_patient_axes(volume, where)
     factors = _factors(upright.spacing_mm, COARSE_MM)
@@ -170,12 +166,18 @@ def segment_lungs(
     lead = _lead(upright, factors * _factors(step, BODY_MM))
     ahead = lead % factors
     coarse = seen_mean(upright.hu, factors, ahead)
-    body = _body_of(coarse, step, lead // factors)
+    more = _factors(step, BODY_MM)
+    wide, wide_step = seen_mean(coarse, more, lead // factors), step * more
+    blocks, air = _Blocks(more, lead // factors), separate_air(wide, wide_step)
+    body = _Body(wide, wide_step, blocks, air)
     lungs, warnings = _lungs_in_body(coarse, step, body, where)
     airways = find_airways(coarse, step)
     lungs &= ~dilated(airways, AIRWAY_WALL_MM, step)
     closed = np.zeros(lungs.shape, dtype=np.uint8)
-    for side, lung in zip((RIGHT, LEFT), separate_sides(lungs, step, _middle(coarse)), strict=True):
+    # the middle column of voxels denser than air, so that the field of view does not matter
+    columns = (coarse > AIR_THRESHOLD_HU).sum(axis=(0, 1))
+    middle = float(np.average(np.arange(len(columns)), weights=columns))
+    for side, lung in zip((RIGHT, LEFT), separate_sides(lungs, step, middle), strict=True):
         grown = closing(lung, closing_mm, step) & ~airways
         closed[grown & ((closed == 0) | lung)] = side
     measures = measure_lungs(body.hu, body.picked(closed), body.air, body.step_mm)
@@ -215,12 +217,6 @@ class _Body:
         return values[np.ix_(*first)]
 
 
-def _body_of(hu: Float32Array, step: FloatArray, lead: IntArray) -> _Body:
-    factors = _factors(step, BODY_MM)
-    wide, wide_step = seen_mean(hu, factors, lead), step * factors
-    return _Body(wide, wide_step, _Blocks(factors, lead), separate_air(wide, wide_step))
-
-
 def _lead(upright: Volume, factors: IntArray) -> IntArray:
     """Voxels of the first block before the image, if blocks meet in the middle of the lungs."""
     hu, step = seen_mean(upright.hu, factors), upright.spacing_mm * factors
@@ -239,12 +235,6 @@ def _lead(upright: Volume, factors: IntArray) -> IntArray:
 
 def _factors(spacing_mm: FloatArray, wanted_mm: float) -> IntArray:
     return np.maximum(1, np.rint(wanted_mm / spacing_mm)).astype(np.int64)
-
-
-def _middle(hu: Float32Array) -> float:
-    """The middle column of voxels denser than air, so that the field of view does not matter."""
-    columns = (hu > AIR_THRESHOLD_HU).sum(axis=(0, 1))
-    return float(np.average(np.arange(len(columns)), weights=columns))
 
 
 @dataclass(frozen=True)
@@ -288,7 +278,14 @@ def _lungs_in_body(
     labels, count = ndimage.label(inside)
     size_ml = np.bincount(labels.ravel(), minlength=count + 1) * float(np.prod(step)) / 1000.0
     size_ml[0] = 0.0
-    _require_enough_lung(float(size_ml.max()), where)
+    largest = float(size_ml.max())
+    if largest < SMALLEST_LUNG_ML:
+        raise InputError.at(
+            where,
+            f"shows no lung: the largest region of air in the body has {largest:.0f} ml "
+            f"(a lung has at least {SMALLEST_LUNG_ML:.0f} ml).",
+            "Is it a chest CT in Hounsfield units that holds the whole thorax?",
+        )
     is_lung_region = np.zeros(count + 1, dtype=np.bool_)
     if classified.is_lung.any():
         is_lung_region[labels[classified.is_lung[cores]]] = True
@@ -297,16 +294,6 @@ def _lungs_in_body(
     is_lung_region[np.argsort(-size_ml, kind="stable")[:2]] = True
     is_lung_region &= size_ml >= SMALLER_LUNG_SHARE * size_ml.max()
     return is_lung_region[labels], (Notice("lungs_without_tissue"),)
-
-
-def _require_enough_lung(largest: float, where: str) -> None:
-    if largest < SMALLEST_LUNG_ML:
-        raise InputError.at(
-            where,
-            f"shows no lung: the largest region of air in the body has {largest:.0f} ml "
-            f"(a lung has at least {SMALLEST_LUNG_ML:.0f} ml).",
-            "Is it a chest CT in Hounsfield units that holds the whole thorax?",
-        )
 
 
 def _refined(hu: VoxelArray, closed: LabelArray, blocks: _Blocks, step: FloatArray) -> LabelArray:
@@ -349,8 +336,11 @@ def segment_part_of_lung(
     upright = to_patient_axes(volume, where)
     spacing = upright.spacing_mm
     lung = _lung_regions(upright.hu, float(np.prod(spacing)) / 1000.0, where)
-    label = _closed(lung, closing_mm, spacing).astype(np.uint8) * RIGHT
-    return Lungs(label, upright.geometry)
+    margin = np.minimum(np.ceil(closing_mm / spacing).astype(np.int64), lung.shape)
+    wide = np.pad(lung, [(width, width) for width in margin], mode="symmetric")
+    inner = tuple(slice(a, a + length) for a, length in zip(margin, lung.shape, strict=True))
+    closed = closing(wide, closing_mm, spacing)[inner]
+    return Lungs(closed.astype(np.uint8) * RIGHT, upright.geometry)
 
 
 def _lung_regions(hu: VoxelArray, voxel_ml: float, where: str) -> BoolArray:
@@ -375,15 +365,6 @@ def _lung_regions(hu: VoxelArray, voxel_ml: float, where: str) -> BoolArray:
     return np.isin(labels, chosen)
 
 
-def _closed(lung: BoolArray, closing_mm: float, spacing_mm: Spacing) -> BoolArray:
-    margin = np.minimum(np.ceil(closing_mm / spacing_mm).astype(np.int64), lung.shape)
-    wide = np.pad(lung, [(width, width) for width in margin], mode="symmetric")
-    inner = tuple(
-        slice(width, width + length) for width, length in zip(margin, lung.shape, strict=True)
-    )
-    return closing(wide, closing_mm, spacing_mm)[inner]
-
-
 RIM_MM = 5.0
 """Nearer to the pleura, partial volume changes densities."""
 VESSEL_THRESHOLD_HU = -600.0
@@ -406,11 +387,7 @@ class LungDensity:
 
 
 def lung_density(hu: VoxelArray, lungs: Lungs) -> LungDensity:
-    """Measure the lungs of a scan whose axes are those of the patient.
-
-    Raises:
-        UndefinedError: if no part of the lungs is far enough from the pleura.
-    """
+    """Measure the lungs of a scan whose axes are those of the patient."""
     spacing = lungs.geometry.spacing_mm[::-1]
     inner = eroded(lungs.mask, RIM_MM, spacing)
     if not inner.any():
@@ -450,31 +427,20 @@ def _local_deviations(slice_hu: FloatArray, inner: BoolArray) -> FloatArray:
 
 
 LUMEN_THRESHOLDS_HU = tuple(range(-980, -760, 20))
-
 LARGEST_AIRWAYS_ML = 110.0
-
 LARGEST_JUMP = 1.6
 """Largest growth factor of a region between thresholds that is not a leak."""
-
 FREE_JUMP_ML = 10.0
-
 TRACHEA_ML = 40.0
 """Up to this volume any growth is the trachea itself: its darkest voxels come first."""
-
 TRACHEA_AREA_MM2 = (50.0, 700.0)
-
 TRACHEA_OFF_CENTRE_MM = 45.0
-
 SMALLEST_FILLING = 0.55
 """Smallest share of its box that the trachea's round section fills (a disc: 0.785)."""
-
 LARGEST_ASPECT = 2.2
-
 SEED_SLICES_MM = 15.0
 """Smallest length over which the section of the trachea continues."""
-
 SEED_THRESHOLD_HU = -800.0
-
 REACH_DOWN_MM = np.array([220.0, 90.0, 90.0])
 
 REACH_UP_MM = np.array([120.0, 90.0, 90.0])
@@ -487,18 +453,12 @@ def find_airways(hu: Float32Array, spacing_mm: FloatArray) -> BoolArray:
     airways = np.zeros(hu.shape, dtype=np.bool_)
     if seed is None:
         return airways
-    box = _box_below(hu, seed, spacing_mm)
+    low = np.maximum(0, seed - np.ceil(REACH_DOWN_MM / spacing_mm)).astype(int)
+    high = np.minimum(hu.shape, seed + np.ceil(REACH_UP_MM / spacing_mm) + 1).astype(int)
+    box = tuple(slice(int(a), int(b)) for a, b in zip(low, high, strict=True))
     local = tuple(at - part.start for at, part in zip(seed, box, strict=True))
     airways[box] = _grown(hu[box], local, spacing_mm)
     return airways
-
-
-def _box_below(
-    hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray
-) -> tuple[slice, ...]:
-    low = np.maximum(0, seed - np.ceil(REACH_DOWN_MM / spacing_mm)).astype(int)
-    high = np.minimum(hu.shape, seed + np.ceil(REACH_UP_MM / spacing_mm) + 1).astype(int)
-    return tuple(slice(int(a), int(b)) for a, b in zip(low, high, strict=True))
 
 
 def _grown(hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray) -> BoolArray:
@@ -524,7 +484,8 @@ def _trachea_seed(hu: Float32Array, spacing_mm: FloatArray) -> tuple[int, ...] |
     """The darkest voxel of a round section that continues over slices of the upper two thirds."""
     slices = hu.shape[0]
     needed = max(2, int(np.ceil(SEED_SLICES_MM / spacing_mm[0])))
-    center = _body_center(hu)
+    columns = np.flatnonzero((hu > -200).any(axis=(0, 1)))
+    center = float(columns.mean()) if len(columns) else hu.shape[2] / 2
     tracks: list[list[tuple[int, float, float]]] = []
     for number in range(slices - 1, slices // 3, -1):
         sections = _round_sections(hu[number] < SEED_THRESHOLD_HU, spacing_mm, center)
@@ -536,14 +497,10 @@ def _trachea_seed(hu: Float32Array, spacing_mm: FloatArray) -> tuple[int, ...] |
             ongoing.append([*track, (number, row, column)])
         for track in ongoing:
             if len(track) >= needed:
-                return _darkest(hu, track)
+                places = [(at, round(down), round(across)) for at, down, across in track]
+                return min(places, key=lambda place: float(hu[place]))
         tracks = ongoing
     return None
-
-
-def _body_center(hu: Float32Array) -> float:
-    columns = np.flatnonzero((hu > -200).any(axis=(0, 1)))
-    return float(columns.mean()) if len(columns) else hu.shape[2] / 2
 
 
 def _round_sections(
@@ -577,8 +534,3 @@ def _is_near(
 ) -> bool:
     shift = np.hypot((last[1] - here[1]) * spacing_mm[1], (last[2] - here[2]) * spacing_mm[2])
     return last[0] == here[0] and bool(shift <= 4.0 + 0.5 * spacing_mm[0])
-
-
-def _darkest(hu: Float32Array, track: list[tuple[int, float, float]]) -> tuple[int, ...]:
-    places = [(number, round(row), round(column)) for number, row, column in track]
-    return min(places, key=lambda place: float(hu[place]))

@@ -47,13 +47,7 @@ def no_outlines(count: int) -> Outlines:
 
 
 def read_outlines(text: pl.Series, *, allows_none: bool = True) -> Outlines:
-    """Parse many texts 'x y;x y;...' at once.
-
-    ``allows_none``: whether null or empty text is an outline without corners; else it is rejected.
-
-    Raises:
-        InputError: for each text that is not a list of points.
-    """
+    """Parse many texts 'x y;x y;...' at once; with ``allows_none`` empty text has no corners."""
     texts = text.rename("text").to_frame().with_row_index("outline")
     texts = texts.with_columns(pl.col("text").str.strip_chars(" ;").fill_null(""))
     points = (
@@ -87,11 +81,6 @@ def read_outline(text: str, where: str) -> FloatArray:
     """Parse the corners of one outline, one row (x, y) each; the last joins the first.
 
     One or two corners are allowed; they enclose nothing.
-
-    ``text``: 'x y;x y;...'; ';' at the ends is ignored.
-
-    Raises:
-        InputError: if a number cannot be read.
     """
     corners = [corner.split() for corner in text.strip(" ;").split(";")]
     try:
@@ -259,11 +248,8 @@ def _crossing_heights(start: FloatArray, stop: FloatArray) -> FloatArray:
         is_near &= low[:, np.newaxis, axis] <= high[:, axis]
         is_near &= high[:, np.newaxis, axis] >= low[:, axis]
     first, second = np.nonzero(is_near)
-    along, across, apart = (
-        (stop - start)[first],
-        (stop - start)[second],
-        (start[second] - start[first]),
-    )
+    along, across = (stop - start)[first], (stop - start)[second]
+    apart = start[second] - start[first]
     turn = along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0]
     is_turned = turn != 0
     first, along, across, apart, turn = (

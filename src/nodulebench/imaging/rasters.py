@@ -77,14 +77,10 @@ def _pixels(outlines: Sequence[DrawnOutline], grid: Geometry) -> IntArray:
 def enclosed_pixels(
     outline: IntArray, i: IntArray, j: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
-    """The pixels that closed rims of pixels enclose.
+    """The pixels that closed rims of pixels enclose: outline, column, row, whether on the rim.
 
     Pixels are enclosed if no path over pixel edges leads outside without crossing the rim.
     A rim with a gap encloses nothing there; no line is drawn between its points.
-
-    Returns:
-        Outline, column and row of every pixel of the rims and inside them, and whether it is part
-        of the rim.
     """
     from scipy import ndimage
 
@@ -116,9 +112,6 @@ def polygon_pixels(corners: FloatArray) -> tuple[IntArray, IntArray]:
     A centre on an edge belongs to the side of larger coordinates, so that polygons with a common
     edge share no pixel. The crossing of a side does not depend on its direction, to the last
     digit: a line to a further ring and back encloses nothing.
-
-    Args:
-        corners: n x 2 image coordinates; the last corner joins the first.
     """
     low = np.ceil(corners.min(axis=0)).astype(np.int64)
     high = np.floor(corners.max(axis=0)).astype(np.int64)
@@ -147,14 +140,11 @@ _SETS_AT_ONCE = 256
 
 
 def trace_outlines(owner: IntArray, i: IntArray, j: IntArray) -> tuple[IntArray, FloatArray]:
-    """The boundary of each set of pixels as one closed outline.
+    """The boundary of each set of pixels as one closed outline: set, and column and row of corners.
 
     The boundary follows the edges of pixels, half a pixel from their centres. Several parts and
     holes are one outline: a line leads to each further ring and back, and encloses nothing. So
     by the even-odd rule the outline encloses exactly the pixels.
-
-    Returns:
-        Set and image coordinates (column, row) of every corner, in the order of the outlines.
     """
     if not len(owner):
         return owner, np.empty((0, 2))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.core.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from nodulebench.imaging.morphology import boxed
 from nodulebench.imaging.volume import Volume
 
 HALF_SIDE_MM = 22.0
@@ -65,7 +66,8 @@ def grow_nodule(volume: Volume, place_mm: FloatArray, level: int = 0) -> GrownRe
     is_lung = _closed_lung(part < AIR_HU, spacing)
     threshold = _threshold(core_hu, 0.0)
     region, middle = _dense_region(part, seed, is_lung, threshold, 0, spacing)
-    wanted = _threshold(core_hu, _diameter_mm(region, spacing))
+    diameter_mm = float(np.cbrt(6 / np.pi * region.sum() * spacing.prod()))
+    wanted = _threshold(core_hu, diameter_mm)
     if wanted != threshold:
         threshold = wanted
         region, middle = _dense_region(part, seed, is_lung, threshold, 0, spacing)
@@ -81,10 +83,6 @@ def grow_nodule(volume: Volume, place_mm: FloatArray, level: int = 0) -> GrownRe
 def _threshold(core_hu: float, diameter_mm: float) -> float:
     share = float(np.interp(diameter_mm, SHARE_MM, SHARES))
     return max(LUNG_HU + share * (min(core_hu, SOFT_HU) - LUNG_HU), LOWEST_HU)
-
-
-def _diameter_mm(region: BoolArray, spacing: FloatArray) -> float:
-    return float(np.cbrt(6 / np.pi * region.sum() * spacing.prod()))
 
 
 def _dense_region(
@@ -103,7 +101,9 @@ def _dense_region(
     if is_lung[seed]:
         dense &= is_lung
     whole = _component(dense, seed)
-    low, box = _box(whole)  # nothing outside matters, and most of the cube is outside
+    # nothing outside of its box matters, and most of the cube is outside
+    _, box = boxed(whole, np.zeros(3, dtype=np.int64))
+    low = [side.start for side in box]
     region, here = whole[box], tuple(at - a for at, a in zip(seed, low, strict=True))
     inside = _depth(region, spacing)
     middle = _deepest_near(inside, here, spacing)
@@ -113,12 +113,6 @@ def _dense_region(
     region &= _distance(region.shape, middle, spacing) <= reach
     whole[box] = ndimage.binary_fill_holes(_component(region, middle))
     return whole, tuple(at + a for at, a in zip(middle, low, strict=True))
-
-
-def _box(mask: BoolArray) -> tuple[list[int], tuple[slice, ...]]:
-    used = [np.flatnonzero(mask.any(axis=axes)) for axes in ((1, 2), (0, 2), (0, 1))]
-    ends = [(int(indices[0]), int(indices[-1]) + 1) for indices in used]
-    return [low for low, _ in ends], tuple(slice(*end) for end in ends)
 
 
 def _cube(volume: Volume, place_mm: FloatArray) -> tuple[Float32Array, IntArray, IntArray]:

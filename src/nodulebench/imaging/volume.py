@@ -54,11 +54,7 @@ def make_volume(
     direction: npt.ArrayLike | None = None,
     where: str = "volume",
 ) -> Volume:
-    """Make a volume from voxels [slice, row, column] and geometry in the order x, y, z.
-
-    Raises:
-        InputError: with every reason why it cannot be a CT volume.
-    """
+    """Make a volume from voxels [slice, row, column] and geometry in the order x, y, z."""
     cosines = np.eye(3) if direction is None else np.asarray(direction, dtype=np.float64)
     spacing = np.asarray(spacing_mm, dtype=np.float64)
     origin = np.asarray(origin_mm, dtype=np.float64)
@@ -71,14 +67,10 @@ def make_volume(
         direction=cosines.reshape(3, 3),
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
-    return Volume(_as_voxels(hu), geometry)
-
-
-def _as_voxels(hu: VoxelArray) -> VoxelArray:
     limits = np.iinfo(np.int16)
-    if np.issubdtype(hu.dtype, np.integer) and limits.min <= hu.min() and hu.max() <= limits.max:
-        return hu.astype(np.int16, copy=False)
-    return hu.astype(np.float32, copy=False)
+    is_whole = np.issubdtype(hu.dtype, np.integer)
+    fits = is_whole and limits.min <= hu.min() and hu.max() <= limits.max
+    return Volume(hu.astype(np.int16 if fits else np.float32, copy=False), geometry)
 
 
 def _voxel_problems(hu: VoxelArray, where: str) -> Problems:
@@ -125,9 +117,6 @@ def to_patient_axes(volume: Volume, where: str = "volume") -> Volume:
     """Reorder an image so that columns run to the left, rows to the back, slices to the head.
 
     Voxels are only reordered, never interpolated.
-
-    Raises:
-        InputError: if the image axes are too oblique in the patient.
     """
     direction = volume.geometry.direction
     patient_axis = np.argmax(np.abs(direction), axis=0)
@@ -174,19 +163,15 @@ class Upright:
 def upright(volume: Volume) -> Upright:
     """The image along the patient's axes, with whole HU in 16 bits."""
     grid = volume.geometry
-    if _is_along_axes(grid.direction):
+    # whether every image axis is a patient axis, to the accuracy of headers
+    off = np.abs(np.sort(np.abs(grid.direction), axis=0) - np.array([[0.0], [0.0], [1.0]]))
+    if off.max() < ORTHONORMAL_TOLERANCE:
         ordered = to_patient_axes(volume)
         return Upright(Volume(_whole(ordered.hu), ordered.geometry), grid, is_resampled=False)
     upright_grid = _grid_around(grid, np.array(volume.hu.shape[::-1], dtype=np.float64))
     return Upright(
         Volume(_whole(_interpolated(volume, upright_grid)), upright_grid), grid, is_resampled=True
     )
-
-
-def _is_along_axes(direction: FloatArray) -> bool:
-    """Whether every image axis is a patient axis, to the accuracy of headers."""
-    off = np.abs(np.sort(np.abs(direction), axis=0) - np.array([[0.0], [0.0], [1.0]]))
-    return bool(off.max() < ORTHONORMAL_TOLERANCE)
 
 
 def _grid_around(grid: Geometry, size: FloatArray) -> Geometry:

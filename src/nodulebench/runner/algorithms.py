@@ -53,12 +53,7 @@ class Algorithm:
 
 
 def read_algorithm(folder: Path) -> Algorithm:
-    """Read the algorithm of a folder.
-
-    Raises:
-        InputError: if there is no manifest, it has no [run] table, or it names missing files; if
-            anything in the folder is a link out of it, or not a regular file.
-    """
+    """Read the algorithm of a folder; links out of it and special files are refused."""
     file = folder / MANIFEST
     if not os.path.lexists(file):
         raise InputError.at(
@@ -94,14 +89,9 @@ def read_algorithm(folder: Path) -> Algorithm:
 
 
 def read_archive(archive: Path, profile: RunProfile) -> Algorithm:
-    """Read an image archive without a manifest, with default limits; ``/output`` has its marks.
+    """Read an image archive (docker save, or an OCI layout) without a manifest, with usual limits.
 
-    Args:
-        archive: output of docker save, or an OCI layout.
-        profile: its input and output layout; on grand-challenge its input is a chest CT.
-
-    Raises:
-        InputError: if it is a link.
+    ``/output`` has its marks; on grand-challenge its input is a chest CT.
     """
     check_files(archive)
     inputs = (RunInput.model_validate(_CHEST_CT),) if profile == "grand-challenge" else ()
@@ -112,11 +102,7 @@ def read_archive(archive: Path, profile: RunProfile) -> Algorithm:
 
 
 def unpacked(algorithm: Algorithm, folder: Path) -> Algorithm:
-    """Return the algorithm ready to start: an image is unpacked into the folder.
-
-    Raises:
-        InputError: if the archive is not an image, or not the declared one.
-    """
+    """Return the algorithm ready to start: an image is unpacked into the folder."""
     if algorithm.archive is None:
         return algorithm
     root = folder / "root"
@@ -157,9 +143,6 @@ def check_files(given: Path) -> None:
     """Refuse an algorithm or weights with links to other folders or with special files.
 
     Links inside the folder are accepted: programs follow them in the sandbox, we never do.
-
-    Raises:
-        InputError: with every such problem.
     """
     if given.is_symlink():
         raise InputError.at(given, "is a link.", "Give the path of its target.")
@@ -247,13 +230,7 @@ def named_algorithm(
 ) -> Algorithm:
     """Return the algorithm of a folder, an image archive, or built-in detectors (``a`` or ``a+b``).
 
-    Args:
-        given: its path or name.
-        profile: the layout of an image archive; all others state it themselves.
-        weights: files, and folders of them, for built-in detectors and networks.
-
-    Raises:
-        InputError: if it is none of these, or its manifest cannot be used.
+    ``profile`` is the layout of an image archive; all others state it themselves.
     """
     folder = Path(given)
     if weights and folder.exists():
@@ -288,11 +265,7 @@ def named_algorithm(
 
 
 def named_algorithms(given: Sequence[str], weights: Sequence[Path] = ()) -> list[Algorithm]:
-    """Return several algorithms; each takes the weights of its own parts.
-
-    Raises:
-        InputError: if one is not an algorithm, or a file of weights belongs to none of them.
-    """
+    """Return several algorithms; each takes the weights of its own parts."""
     _check_weights(weights)
     files = given_weights(weights)
     own: dict[str, list[WeightFile]] = {
@@ -319,11 +292,7 @@ def _check_weights(weights: Sequence[Path]) -> None:
 
 
 def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algorithm:
-    """Return built-in detectors and networks as a program that is run like any other.
-
-    Raises:
-        InputError: if the program could not read the weights.
-    """
+    """Return built-in detectors and networks as a program that is run like any other."""
     python = Path(sys.executable)
     folders = [Path(sys.prefix), Path(sys.base_prefix), Path(nodulebench.__file__).parent]
     seen = dict.fromkeys(folder for folder in (*folders, python.resolve().parent.parent))
@@ -352,14 +321,13 @@ def built_in(names: str, system: System, weights: Sequence[Path] = ()) -> Algori
         tuple(needed),
         environment,
         tuple(mounts),
-        tuple((_shown(path, file.path), file_digest(file.path)) for path, file in _files(weights)),
+        tuple(
+            (
+                # without the path of its folder
+                f"{path.absolute().name}/{file.path.name}" if path.is_dir() else file.path.name,
+                file_digest(file.path),
+            )
+            for path in weights
+            for file in given_weights([path])
+        ),
     )
-
-
-def _files(weights: Sequence[Path]) -> list[tuple[Path, WeightFile]]:
-    return [(path, file) for path in weights for file in given_weights([path])]
-
-
-def _shown(given: Path, file: Path) -> str:
-    """Return the name of a weights file for the record, without the path of its folder."""
-    return f"{given.absolute().name}/{file.name}" if given.is_dir() else file.name

@@ -59,17 +59,7 @@ def bench(
 ) -> tuple[list[BenchRow], list[Path]]:
     """Run algorithms one after another, score them together, and write table and charts.
 
-    Args:
-        algorithms: the algorithms; each gets a folder with its name.
-        test_set: a set with images and a reference; not sealed, where evaluations are charged.
-        out: folder for submissions, result, table and charts.
-        choice: how they are run; the same for all.
-        protocol: how they are scored.
-        bootstraps: number of bootstrap samples of the intervals.
-        progress: receives each case.
-
-    Raises:
-        InputError: if names are the same, the set is sealed, or anything cannot be used.
+    Each gets a folder with its name in ``out``. A sealed set is refused: evaluations are charged.
     """
     if is_sealed(test_set):
         what = "is sealed: each algorithm is run and evaluated on it separately."

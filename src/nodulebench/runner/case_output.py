@@ -4,7 +4,6 @@ Only positions, sizes, scores and a lung warning are taken. Marks get new names 
 dropped, so that no image data leaves in them.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,17 +51,10 @@ class TakenMarks:
 def read_output(
     taken: Path, volume: Volume, name: str, images: Path | None, run: RunContract
 ) -> TakenMarks:
-    """Read the marks in the files of an output folder.
+    """Read the marks in copies of the files of an output folder.
 
-    Args:
-        taken: copies of the files.
-        volume: the image of the case.
-        name: pseudonym of the case for the algorithm.
-        images: the DICOM images that it received; None: another format.
-        run: the contract, which names the files with marks.
-
-    Raises:
-        OutputRejectedError: if a file cannot be read as marks of one case.
+    ``name`` is the pseudonym of the case for the algorithm, ``images`` the DICOM images that it
+    received.
     """
     wanted: list[tuple[Path, Format | None]] = [
         (taken / output.path, _ADAPTERS[output.adapter]) for output in run.outputs
@@ -73,7 +65,11 @@ def read_output(
             raise OutputRejectedError(Notice("output_lacks", {"file": path.name}))
         # a document of one case may name it only by its file name
         names = dict.fromkeys((name, path.name.partition(".")[0]))
-        submission = _read(path, _cases(names, volume, images), form)
+        rows = [{"case_id": known, **geometry_columns(volume.geometry)} for known in names]
+        cases = pl.DataFrame(rows, schema=_CASE_TYPES)
+        if images is not None:
+            cases = cases.with_columns(pl.lit(str(images)).alias(IMAGES))
+        submission = _read(path, cases, form)
         table, parts = submission.marks, submission.slices
         parts = _NO_SLICES.clone() if parts is None else parts
         if len(wanted) > 1:  # two files may use the same names of marks
@@ -86,13 +82,6 @@ def read_output(
         is_doubtful |= submission.runs is not None and WARNING_CODES in submission.runs["state"]
     taken_marks = _plain(pl.concat(marks), pl.concat(slices), volume, name)
     return replace(taken_marks, is_doubtful=is_doubtful)
-
-
-def _cases(names: Iterable[str], volume: Volume, images: Path | None) -> pl.DataFrame:
-    """Return the case under every name that it may have in its marks."""
-    columns = geometry_columns(volume.geometry)
-    cases = pl.DataFrame([{"case_id": name, **columns} for name in names], schema=_CASE_TYPES)
-    return cases if images is None else cases.with_columns(pl.lit(str(images)).alias(IMAGES))
 
 
 def _only_file(taken: Path) -> tuple[Path, Format | None]:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -65,9 +65,11 @@ class Work:
     folder: Path
     """For the folders of the sandboxes; users inside a sandbox can traverse it."""
     repeats: int
-    waiting: "queue.SimpleQueue[OpaqueCase]"
-    done: "queue.SimpleQueue[tuple[OpaqueCase, CaseRun] | BaseException | None]"
-    stopped: threading.Event
+    waiting: "queue.SimpleQueue[OpaqueCase]" = field(default_factory=queue.SimpleQueue)
+    done: "queue.SimpleQueue[tuple[OpaqueCase, CaseRun] | BaseException | None]" = field(
+        default_factory=queue.SimpleQueue
+    )
+    stopped: threading.Event = field(default_factory=threading.Event)
 
 
 def run_cases(
@@ -81,21 +83,8 @@ def run_cases(
     repeats: int = 1,
     gpus: Sequence[tuple[int, ...]] = (),
 ) -> Iterator[tuple[OpaqueCase, CaseRun]]:
-    """Run an algorithm on cases; yield the outcome of each when it ends.
-
-    Raises:
-        InputError: if the program repeatedly does not start.
-    """
-    work = Work(
-        algorithm,
-        isolation,
-        images,
-        folder,
-        repeats,
-        queue.SimpleQueue(),
-        queue.SimpleQueue(),
-        threading.Event(),
-    )
+    """Run an algorithm on cases; yield the outcome of each when it ends."""
+    work = Work(algorithm, isolation, images, folder, repeats)
     for case in cases:
         work.waiting.put(case)
     threads = [
@@ -226,11 +215,7 @@ class SlotWorker:
 def open_slot_worker(
     algorithm: Algorithm, isolation: str, gpus: tuple[int, ...] = ()
 ) -> Iterator[SlotWorker]:
-    """Open a slot in its own thread, where an algorithm reads one case after another.
-
-    Raises:
-        InputError: if the isolation fails its self-test, or the archive is not the declared image.
-    """
+    """Open a slot in its own thread, where an algorithm reads one case after another."""
     stopped = threading.Event()
     with ThreadPoolExecutor(1) as thread, scratch_folder() as folder:
         sandboxes, _ = choose_isolation(isolation, folder)
@@ -297,12 +282,7 @@ def run_cases_by(
     *,
     repeats: int = 1,
 ) -> Iterator[tuple[OpaqueCase, CaseRun]]:
-    """Run an algorithm on cases in workers; yield the outcome of each when it ends.
-
-    Raises:
-        InputError: if the isolation of a worker fails its self-test, or the program repeatedly does
-            not start.
-    """
+    """Run an algorithm on cases in workers; yield the outcome of each when it ends."""
     resources = algorithm.run.resources
     each = (resources.timeout_s + resources.startup_timeout_s) * repeats * MOST_ATTEMPTS
     terms = TaskLimits(PREPARING_S + each, memory_bytes=None, gpus=resources.gpus)
@@ -343,21 +323,11 @@ def clear_slot_workers() -> None:
 
 
 def _read(task: CaseTask, slot: Slot) -> CaseRun:
-    work = Work(
-        slot.algorithm,
-        slot.isolation,
-        partial(_image, task.image),
-        slot.scratch.folder,
-        task.repeats,
-        queue.SimpleQueue(),
-        queue.SimpleQueue(),
-        threading.Event(),
-    )
+    @contextmanager
+    def image(_: str) -> Iterator[Volume]:
+        if not isinstance(task.image, Path):
+            raise task.image
+        yield read_case(task.image)
+
+    work = Work(slot.algorithm, slot.isolation, image, slot.scratch.folder, task.repeats)
     return read_case_run(work, slot, task.case)
-
-
-@contextmanager
-def _image(image: Path | OSError | NoduleBenchError, _: str) -> Iterator[Volume]:
-    if not isinstance(image, Path):
-        raise image
-    yield read_case(image)

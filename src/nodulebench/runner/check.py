@@ -53,11 +53,7 @@ class AlgorithmCheck:
 def check_algorithm(
     algorithm: Algorithm, isolation: str, cases: int, progress: Progress = no_progress
 ) -> AlgorithmCheck:
-    """Run an algorithm on phantoms, on the first of them twice.
-
-    Raises:
-        InputError: if the isolation cannot be used.
-    """
+    """Run an algorithm on phantoms, on the first of them twice."""
     with open_slot_worker(algorithm, isolation) as worker:
         checked, is_same = [], None
         made = make_cases(cases, SEED, matrix=MATRIX, scan_plan=ScanPlan(THICKNESS_MM, None, None))
@@ -101,11 +97,7 @@ class Needs:
 def needs_of(
     algorithm: Algorithm, test_set: Path, choice: RunChoice, own_key: PrivateKey | None
 ) -> Needs:
-    """Return what a run would need; nothing is run, and no case is opened.
-
-    Raises:
-        InputError: if the test set cannot be used.
-    """
+    """Return what a run would need; nothing is run, and no case is opened."""
     resources, slots = algorithm.run.resources, choice.slots
     with open_run_set(test_set, own_key) as cases:
         count, name = len(cases.case_ids), cases.name

@@ -28,7 +28,7 @@ from nodulebench.imaging.volume import Volume
 from nodulebench.io.formats import read_submission
 from nodulebench.runner.algorithms import read_algorithm
 from nodulebench.runner.case_input import write_image
-from nodulebench.runner.cases import SlotWorker, open_slot_worker
+from nodulebench.runner.cases import open_slot_worker
 from nodulebench.runner.slot import Slot
 
 SLOWEST_S = 1800.0
@@ -46,12 +46,7 @@ def check_command(template: str) -> None:
 
 
 def run_command(template: str, image: Path, out: Path, seconds: float = SLOWEST_S) -> None:
-    """Run a program on an image.
-
-    Raises:
-        InputError: if it cannot be started, ends with an error, or does not end in time; then it
-            is stopped with all its child processes.
-    """
+    """Run a program on an image; after the time limit it is stopped with all child processes."""
     words = [
         word.replace("{case}", str(image)).replace("{out}", str(out))
         for word in shlex.split(template)
@@ -113,17 +108,7 @@ def open_algorithm(
     """Open built-in detectors by name (``a`` or ``a+b``), a folder, or any program by its command.
 
     A folder with an ``algorithm.toml`` is run in its sandbox, as ``run`` does, started once for all
-    scans.
-
-    Args:
-        name_or_command: the algorithm.
-        image_format: format of the image for a command.
-        weights: files, and folders of them, for built-in detectors and networks.
-
-    Raises:
-        UnknownNameError: if it is not a folder, a command with {case} and {out}, or a detector.
-        InputError: if the folder has no algorithm that can be run, or weights are given for an
-            algorithm that is not built in.
+    scans. ``weights`` are only for built-in detectors and networks.
     """
     is_ours = not Path(name_or_command).is_dir() and "{" not in name_or_command
     if weights and not is_ours:
@@ -135,7 +120,15 @@ def open_algorithm(
     if Path(name_or_command).is_dir():
         chosen = read_algorithm(Path(name_or_command))
         with open_slot_worker(chosen, "auto") as worker:
-            yield partial(_at_slot, worker)
+
+            def run_at_slot(volume: Volume) -> Marks:
+                run = worker.do(partial(Slot.read, volume=volume, name=CASE_ID))
+                if run.state != "ok":
+                    why = "" if run.why is None else f": {in_english(run.why)}"
+                    raise InputError.at(chosen.name, f"{run.state}{why}.")
+                return _places(run.marks)
+
+            yield run_at_slot
     elif "{" in name_or_command:
         check_command(name_or_command)
         yield partial(_by_command, name_or_command, image_format)
@@ -154,14 +147,6 @@ def _detector(name: str, weights: Sequence[Path]) -> Algorithm:
         return Marks(candidates.center_mm, candidates.score)
 
     return run
-
-
-def _at_slot(worker: SlotWorker, volume: Volume) -> Marks:
-    run = worker.do(partial(Slot.read, volume=volume, name=CASE_ID))
-    if run.state != "ok":
-        why = "" if run.why is None else f": {in_english(run.why)}"
-        raise InputError.at(worker.slot.algorithm.name, f"{run.state}{why}.")
-    return _places(run.marks)
 
 
 def _places(marks: pl.DataFrame) -> Marks:

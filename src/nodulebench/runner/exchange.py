@@ -16,7 +16,6 @@ import polars as pl
 from nodulebench.core.algorithm import InputFormat, RunContract
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.executor import Progress, no_progress
-from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import CASES, MARKS
 from nodulebench.custody.sealed_set import require_outside
 from nodulebench.imaging.geometry import geometry_columns
@@ -29,7 +28,7 @@ from nodulebench.io.json_files import read_json, write_json
 from nodulebench.io.marks.submission_folder import write_marks
 from nodulebench.runner.case_input import write_case
 from nodulebench.runner.case_output import CATEGORY
-from nodulebench.runner.cases import OpaqueCase, opaque_cases
+from nodulebench.runner.cases import opaque_cases
 from nodulebench.runner.test_set import open_run_set
 from nodulebench.security.keys import PrivateKey, PublicKey
 from nodulebench.security.vault import encrypted_for
@@ -77,17 +76,8 @@ def pack(
 ) -> Packed:
     """Write the images of a test set for one recipient, and a record that maps marks to cases.
 
-    Args:
-        test_set: a set with images; a sealed one is opened for a run, which its log records.
-        out: a new folder, for the disk.
-        record: a file that stays here: the pseudonyms of the cases.
-        recipient: the only one who can decrypt the images.
-        image_format: format of the scans.
-        own_key: opens a sealed set, and identifies who acts.
-        progress: receives each case.
-
-    Raises:
-        InputError: if the set cannot be used, or the folder or the record exists.
+    ``out`` is a new folder, for the disk; ``record``, the pseudonyms, is a file that stays here. A
+    sealed set is opened for a run, which its log records.
     """
     if record.exists():
         _remove_unended(record, out)
@@ -106,7 +96,8 @@ def pack(
         for number, case in enumerate(shuffled, 1):
             with cases.image(case.case_id) as volume:
                 content = _archive(volume, case.name, image_format)
-                rows.append(_row(case, volume))
+                names = {"name": case.name, "case_id": case.case_id}
+                rows.append({**names, **geometry_columns(volume.geometry)})
             (stage / CASES_FOLDER / f"{case.name}.tar.age").write_bytes(
                 encrypted_for(content, recipient)
             )
@@ -139,12 +130,13 @@ def _remove_unended(record: Path, out: Path) -> None:
 
 
 def unpack(marks: Path, record: Path, out: Path) -> Unpacked:
-    """Write returned marks as a submission, if they are of the cases that were sent.
-
-    Raises:
-        InputError: if the record or the marks cannot be read, or they are of other cases.
-    """
-    rows = _read_record(record)
+    """Write returned marks as a submission, if they are of the cases that were sent."""
+    content = read_json(record)
+    rows = content.get("cases") if isinstance(content, dict) else None
+    is_known = isinstance(content, dict) and content.get("schema") == SCHEMA
+    if not is_known or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        what = "is not a record of an exchange."
+        raise InputError.at(record, what, "Give the file that `pack` wrote.")
     own = {row["name"]: row["case_id"] for row in rows}
     named = [{**row, "case_id": row["name"]} for row in rows]
     cases = CASES.conform(pl.DataFrame(named).drop("name"), str(record))
@@ -190,17 +182,3 @@ def _plain_member(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""
     return member
-
-
-def _row(case: OpaqueCase, volume: Volume) -> JsonObject:
-    return {"name": case.name, "case_id": case.case_id, **geometry_columns(volume.geometry)}
-
-
-def _read_record(path: Path) -> list[JsonObject]:
-    content = read_json(path)
-    rows = content.get("cases") if isinstance(content, dict) else None
-    is_known = isinstance(content, dict) and content.get("schema") == SCHEMA
-    if not is_known or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        what = "is not a record of an exchange."
-        raise InputError.at(path, what, "Give the file that `pack` wrote.")
-    return rows

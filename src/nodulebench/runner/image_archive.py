@@ -60,17 +60,10 @@ class Image:
 
 
 def unpack_image(archive: Path, root: Path, digest: str = "", space: Path | None = None) -> Image:
-    """Unpack an archive into an empty folder.
+    """Unpack an archive (``docker save``, ``podman save``, an OCI layout) into a new folder.
 
-    Args:
-        archive: output of ``docker save`` or ``podman save``, or an OCI layout in a tar; it may be
-            compressed with gzip or zstd.
-        root: becomes the root of the file system.
-        digest: required digest of the manifest or the configuration; empty: any.
-        space: a folder for its parts until they are unpacked; None: next to the root.
-
-    Raises:
-        InputError: if it is not an image, is another one, or a part does not match its digest.
+    It may be compressed with gzip or zstd. ``digest``: the required one of the manifest or the
+    configuration; empty: any. ``space``: a folder for its parts; None: next to the root.
     """
     parts = (space or root.parent) / f"{root.name}-parts"
     parts.mkdir(parents=True)

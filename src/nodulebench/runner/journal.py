@@ -43,12 +43,7 @@ class RunJournal:
 def open_journal(folder: Path, identity: Mapping[str, object]) -> Iterator[RunJournal]:
     """Open the journal of a run; a line that a killed process left incomplete is dropped.
 
-    Args:
-        folder: folder of the run.
-        identity: algorithm, limits and test set, which must not change during a run.
-
-    Raises:
-        InputError: if the folder belongs to another run, or another process writes to it.
+    ``identity``: algorithm, limits and test set, which must not change during a run.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / JOURNAL

@@ -75,15 +75,10 @@ def same_marks(
     least: float,
     score_tolerance: float | None = None,
 ) -> RelationVerdict:
-    """Check that the variant has the marks of the scan, moved like the scan.
+    """Check that the variant has the marks of the scan, at their positions in the variant.
 
-    Args:
-        expected: marks of the scan, at their positions in the variant.
-        observed: marks of the variant.
-        tolerance_mm: maximum distance of the same mark.
-        least: minimum share of marks with a partner, of both lists together.
-        score_tolerance: maximum difference of partners' scores, as a share of the range of all
-            scores; None: scores are not compared.
+    ``least`` is the minimum share of marks with a partner, of both lists together;
+    ``score_tolerance`` a share of the range of all scores (None: scores are not compared).
     """
     if not len(expected) and not len(observed):
         return RelationVerdict(None, Notice("no_marks_at_all"))
@@ -112,27 +107,21 @@ def unchanged_marks(
     share = len(first) / len(top)
     every, _ = partners(expected.center_mm, observed.center_mm, tolerance_mm)
     among_all = 2 * len(every) / (len(expected) + len(observed))
-    values = {
-        "remaining": len(first),
-        "top": len(top),
-        "share": share,
-        "least": least,
-        "all": among_all,
-    }
-    return RelationVerdict(share >= least, Notice("highest_stay", values))
+    values = {"remaining": len(first), "top": len(top), "share": share, "least": least}
+    return RelationVerdict(share >= least, Notice("highest_stay", {**values, "all": among_all}))
 
 
 def is_found(nodules: Sequence[InsertedNodule], marks: Marks, tolerance_mm: float) -> BoolArray:
     """Return which nodules have a mark within their radius, or the tolerance if larger."""
-    return np.array(
-        [
-            bool(len(marks))
-            and float(np.linalg.norm(marks.center_mm - nodule.center_mm, axis=1).min())
-            <= max(nodule.diameter_mm / 2, tolerance_mm)
-            for nodule in nodules
-        ],
-        dtype=np.bool_,
-    )
+    is_hit = np.zeros(len(nodules), dtype=np.bool_)
+    for number, nodule in enumerate(nodules if len(marks) else ()):
+        nearest = float(np.linalg.norm(marks.center_mm - nodule.center_mm, axis=1).min())
+        is_hit[number] = nearest <= max(nodule.diameter_mm / 2, tolerance_mm)
+    return is_hit
+
+
+def _is_large(nodules: Sequence[InsertedNodule], large_mm: float) -> BoolArray:
+    return np.array([nodule.diameter_mm >= large_mm for nodule in nodules], dtype=np.bool_)
 
 
 def found_and_nothing_else(
@@ -147,21 +136,18 @@ def found_and_nothing_else(
 ) -> RelationVerdict:
     """Check that large inserted nodules are found, and that marks elsewhere do not change."""
     is_hit = is_found(nodules, after, tolerance_mm)
-    is_large = np.array([nodule.diameter_mm >= large_mm for nodule in nodules], dtype=np.bool_)
-    away = [marks.chosen(_is_away(marks, nodules, margin_mm)) for marks in (before, after)]
+    is_large, away = _is_large(nodules, large_mm), []
+    for marks in (before, after):
+        is_away = np.ones(len(marks), dtype=np.bool_)
+        for nodule in nodules:
+            apart = np.linalg.norm(marks.center_mm - nodule.center_mm, axis=1)
+            is_away &= apart > nodule.diameter_mm / 2 + margin_mm
+        away.append(marks.chosen(is_away))
     rest = same_marks(*away, tolerance_mm=tolerance_mm, least=least)
     large = {"large_found": int(is_hit[is_large].sum()), "large": int(is_large.sum())}
     values = {**large, "found": int(is_hit.sum()), "total": len(is_hit), "elsewhere": rest.measured}
     is_passed = bool(is_hit[is_large].all()) and rest.is_passed is not False
     return RelationVerdict(is_passed, Notice("inserted_found", values))
-
-
-def _is_away(marks: Marks, nodules: Sequence[InsertedNodule], margin_mm: float) -> BoolArray:
-    away = np.ones(len(marks), dtype=np.bool_)
-    for nodule in nodules:
-        apart = np.linalg.norm(marks.center_mm - nodule.center_mm, axis=1)
-        away &= apart > nodule.diameter_mm / 2 + margin_mm
-    return away
 
 
 def never_rising(
@@ -179,8 +165,7 @@ def still_found(
     nodules: Sequence[InsertedNodule], before: BoolArray, after: BoolArray, large_mm: float
 ) -> RelationVerdict:
     """Check that large nodules found before are still found."""
-    is_large = np.array([nodule.diameter_mm >= large_mm for nodule in nodules], dtype=np.bool_)
-    known = is_large & before
+    known = _is_large(nodules, large_mm) & before
     if not known.any():
         return RelationVerdict(None, Notice("no_large_found_before"))
     still, total = int((known & after).sum()), int(known.sum())
@@ -200,18 +185,13 @@ def as_many(
 ) -> RelationVerdict:
     """Check that large nodules are still found, and that the number of marks is similar.
 
-    Args:
-        nodules: the inserted nodules.
-        runs: name and marks of the scan, then those of its variants.
-        large_mm: smallest diameter of a large nodule.
-        tolerance_mm: maximum distance of a mark from a nodule.
-        factor: maximum ratio of the numbers of marks.
-        few: numbers of marks that differ by at most this are similar, regardless of the factor.
+    ``runs``: name and marks of the scan, then those of its variants; ``factor``: maximum ratio of
+    the numbers of marks, unless they differ by at most ``few``.
     """
     names, marks = zip(*runs, strict=True)
     if not len(marks[0]):
         return RelationVerdict(None, Notice("no_marks_before"))
-    is_large = np.array([nodule.diameter_mm >= large_mm for nodule in nodules], dtype=np.bool_)
+    is_large = _is_large(nodules, large_mm)
     first, *others = (is_found(nodules, mark, tolerance_mm) & is_large for mark in marks)
     in_all = first & np.logical_and.reduce(others)
     counts = [len(mark) for mark in marks]
@@ -400,11 +380,6 @@ def _as_many(bench: Bench, variants: Iterable[Variant]) -> RelationVerdict:
     )
 
 
-def _density(bench: Bench) -> RelationVerdict:
-    lungs = bench.lungs.mask
-    return _as_many(bench, (with_median(bench.with_nodules, lungs, hu) for hu in MEDIANS_HU))
-
-
 def _falling(bench: Bench, worse: Iterable[Variant]) -> RelationVerdict:
     names, counts = [AS_IT_IS], [int(bench.is_found.sum())]
     for variant in worse:
@@ -440,7 +415,13 @@ TESTS: dict[str, tuple[Notice, Callable[[Bench], RelationVerdict]]] = {
         ),
     ),
     "insert": (Notice("relation_insert"), _insert),
-    "density": (Notice("relation_density"), _density),
+    "density": (
+        Notice("relation_density"),
+        lambda bench: _as_many(
+            bench,
+            (with_median(bench.with_nodules, bench.lungs.mask, hu) for hu in MEDIANS_HU),
+        ),
+    ),
     "more-noise": (
         Notice("relation_more_noise"),
         lambda bench: _as_many(bench, (_at_dose(bench, NOISY_SHARE),)),
@@ -473,11 +454,7 @@ def check_case(
     image_format: InputFormat = "metaimage",
     weights: Sequence[Path] = (),
 ) -> Iterator[tuple[RobustnessOutcome, Bench]]:
-    """Test an algorithm, by its name or command, on the image of a case in any format.
-
-    Raises:
-        InputError: if the algorithm, the image or a test is unknown, or the case shows no lung.
-    """
+    """Test an algorithm, by its name or command, on the image of a case in any format."""
     with open_algorithm(name_or_command, image_format, weights) as algorithm:
         yield from check_robustness(algorithm, read_case(case), choice, names)
 
@@ -503,21 +480,14 @@ def check_robustness(
 def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: Bench) -> None:
     """Write ``robustness.csv``, the marks of every variant, and the inserted nodules."""
     rows = [
-        (
-            outcome.name,
-            outcome.word.lower(),
-            in_english(outcome.relation),
-            in_english(outcome.verdict.measured),
-        )
-        for outcome in outcomes
+        (row.name, row.word.lower(), in_english(row.relation), in_english(row.verdict.measured))
+        for row in outcomes
     ]
     _write_csv(folder / "robustness.csv", ("test", "verdict", "relation", "measured"), rows)
     marks = [
         (in_english(name), *center, score)
-        for name, found_marks in bench.marks.items()
-        for center, score in zip(
-            found_marks.center_mm.tolist(), found_marks.score.tolist(), strict=True
-        )
+        for name, own in bench.marks.items()
+        for center, score in zip(own.center_mm.tolist(), own.score.tolist(), strict=True)
     ]
     _write_csv(folder / "marks.csv", ("variant", "x_mm", "y_mm", "z_mm", "score"), marks)
     if WITH_NODULES in bench.marks:

@@ -3,7 +3,7 @@
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -149,17 +149,8 @@ def run_algorithm(
 ) -> RunSummary:
     """Run an algorithm on every case of a test set that has no result yet.
 
-    Args:
-        algorithm: the algorithm.
-        test_set: a bundle, a bag, a sealed set, or any folder with ``images/``.
-        out: the submission folder; a stopped run continues in the same folder.
-        choice: options of the run.
-        own_key: opens a sealed set, and identifies who acts.
-        executor: its workers watch the programs; None: threads of this process.
-        progress: receives each case and its state.
-
-    Raises:
-        InputError: if the set, the algorithm or the isolation cannot be used.
+    The set is a bundle, a bag, a sealed set, or any folder with ``images/``. A stopped run
+    continues in the same folder. With an executor its workers watch the programs, else threads do.
     """
     with open_run_set(test_set, own_key) as cases, scratch_folder() as scratch:
         if cases.is_sealed and choice.isolation == NONE:
@@ -217,9 +208,8 @@ def run_algorithm(
                 shown = case.name if cases.is_sealed else case.case_id
                 left = (monotonic() - begin) / number * (len(wanted) - number)
                 remaining = f", {duration(left)} left" if left else ""
-                progress(
-                    f"{shown}: {run.state}{remaining}", was_known + number, len(cases.case_ids)
-                )
+                done, total = was_known + number, len(cases.case_ids)
+                progress(f"{shown}: {run.state}{remaining}", done, total)
             return _written(algorithm, cases, journal, record, out, was_known)
 
 
@@ -288,14 +278,15 @@ def _written(
     write_marks(submission_of(algorithm, runs), out)
     counted = {state: states[state] for state in RUN_STATES if states[state]}
     write_json(record | {"cases": len(cases.case_ids), "states": counted}, out / RECORD)
-    same = [
-        is_same
-        for run in runs.values()
-        if (is_same := run.measured.get("is_reproduced")) is not None
+    repeated = [run.measured.get("is_reproduced") for run in runs.values()]
+    same = [is_same for is_same in repeated if is_same is not None]
+    problems = [
+        (name, run.state, in_english(notice))
+        for name, run in runs.items()
+        for notice in (*([] if run.why is None else [run.why]), *run.notices)
     ]
-    return RunSummary(
-        out, counted, tuple(_problems(runs)), was_known, (sum(same), len(same)), cases.is_sealed
-    )
+    reproduced = (sum(same), len(same))
+    return RunSummary(out, counted, tuple(problems), was_known, reproduced, cases.is_sealed)
 
 
 def submission_of(algorithm: Algorithm, runs: dict[str, CaseRun]) -> Submission:
@@ -312,13 +303,6 @@ def submission_of(algorithm: Algorithm, runs: dict[str, CaseRun]) -> Submission:
         intended_types=manifest.intended_types or None,
         facts=manifest.facts,
     )
-
-
-def _problems(runs: dict[str, CaseRun]) -> Iterator[tuple[str, str, str]]:
-    for name, run in runs.items():
-        notices = [*([] if run.why is None else [run.why]), *run.notices]
-        for notice in notices:
-            yield name, run.state, in_english(notice)
 
 
 def _cards(algorithm: Algorithm, slots: int) -> Sequence[tuple[int, ...]]:

@@ -131,11 +131,7 @@ class Slot:
     _calls: Calls | None = None
 
     def read(self, volume: Volume, name: str) -> CaseRun:
-        """Run the algorithm on an image, under a pseudonym.
-
-        Raises:
-            OSError: if the image or the sandbox cannot be created: not the algorithm's fault.
-        """
+        """Run the algorithm on an image, under a pseudonym."""
         self.scratch.renew()
         write_case(volume, name, self.scratch.input, self.algorithm.run)
         with watched_cards(self.gpus) as memory:

@@ -17,11 +17,7 @@ TEMPLATES = {name: (_FILES[name]["name"], _FILES[name]["text"]) for name in ("py
 
 
 def new_algorithm(folder: Path, language: str) -> list[Path]:
-    """Write a working algorithm; return its files.
-
-    Raises:
-        InputError: if the folder is not empty.
-    """
+    """Write a working algorithm into an empty folder; return its files."""
     if not folder.resolve().name.isprintable() or '"' in folder.resolve().name:
         raise InputError.at(str(folder), "cannot be the name of an algorithm.", "Choose another.")
     program, text = TEMPLATES[language]

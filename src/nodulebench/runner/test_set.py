@@ -70,11 +70,7 @@ def cases_digest(case_ids: Sequence[str]) -> str:
 
 @contextmanager
 def open_run_set(folder: Path, own_key: PrivateKey | None) -> Iterator[RunSet]:
-    """Open a folder with images, a bundle, a bag or a sealed set for a run.
-
-    Raises:
-        InputError: if it has no images, or the person may not run algorithms on it.
-    """
+    """Open a folder with images, a bundle, a bag or a sealed set for a run."""
     if not is_sealed(folder):
         with _plain(folder, None) as plain:
             yield plain

@@ -132,10 +132,7 @@ _DIGITS = re.compile(r"\d+")
 def is_allowed_number(keyword: str, texts: Iterable[str], numbers: Collection[str] = ()) -> bool:
     """Whether the values of a numeric attribute are plausible and do not identify the patient.
 
-    Args:
-        keyword: the keyword of the attribute.
-        texts: its values as text.
-        numbers: digits that identify the patient; no value may contain them.
+    ``numbers`` are digits that identify the patient; no value may contain them.
     """
     if keyword not in LIMITS:
         return False

@@ -80,9 +80,7 @@ def runs_at(place: Numbers, columns: int) -> Runs:
 def pieces_of(runs: Runs, *, over_corners: bool) -> Numbers:
     """The number, from 0, of the piece that each run belongs to.
 
-    Args:
-        runs: the runs of a mask.
-        over_corners: whether pixels that touch only at a corner belong together.
+    ``over_corners``: whether pixels that touch only at a corner belong together.
     """
     reach = 1 if over_corners else 0
     first = np.searchsorted(runs.stop, runs.start + (runs.width - reach), side="right")
@@ -169,9 +167,7 @@ def _equal_neighbours(stored: StoredArray, least: int) -> StoredArray:
 def _outstanding(pairs: StoredArray, least: int) -> list[int]:
     """Values that are far more common among equal neighbours than values close to them.
 
-    Args:
-        pairs: the value of each pair of equal neighbours.
-        least: the value that fills the corners; few of its pairs count, however large they are.
+    ``least`` fills the corners; few of its pairs count, however large they are.
     """
     first = least - MARGIN_PIXELS
     highest = int(pairs.max(initial=least))
@@ -210,10 +206,7 @@ class _Steps(NamedTuple):
 def _steps(stored: StoredArray, least: float, extent: int) -> _Steps:
     """Where an image steps up or down by at least this much from one pixel to the next.
 
-    Args:
-        stored: rows x columns, as stored.
-        least: the least step.
-        extent: from the lowest to the highest value; if it fits, two bytes are used.
+    ``extent``: from the lowest to the highest value; if it fits, two bytes are used.
     """
     flat = stored.ravel()
     kind = np.int16 if extent < 1 << 15 else np.int64
@@ -224,14 +217,7 @@ def _steps(stored: StoredArray, least: float, extent: int) -> _Steps:
 
 
 def _sharp_within(stored: StoredArray, steps: _Steps, value: int, least: float) -> Runs:
-    """The runs of a value that begin and end with a step and touch neither border.
-
-    Args:
-        stored: rows x columns, as stored.
-        steps: all steps of the image that count, and possibly smaller ones.
-        value: the value of the runs.
-        least: the least step that counts.
-    """
+    """The runs of a value that begin and end with a step of ``least`` and touch neither border."""
     flat, width = stored.ravel(), stored.shape[1]
     begin, stop = steps.place[steps.at == value], steps.place[steps.before == value]
     if not len(stop):

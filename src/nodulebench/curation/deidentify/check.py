@@ -74,10 +74,7 @@ def leftovers(
 ) -> list[Notice]:
     """Everything that could still identify, as notices; none: the header is clean.
 
-    Args:
-        dataset: a header that was read back, with its file meta information.
-        identity: what identified the patient before; its words, UIDs and dates must be gone.
-        memory: results of earlier slices.
+    ``identity`` identified the patient before; its words, UIDs and dates must be gone.
     """
     memory = memory or Memory(0)
     context = (identity.words, identity.dates) if identity else None

@@ -108,13 +108,7 @@ class _Cleaner:
         self.days = pseudonyms.days(identity.patient)
 
     def cleaned(self, dataset: "Dataset", tag: int, read: HeaderElement) -> HeaderElement | None:
-        """An element without identities; None: it is removed.
-
-        Args:
-            dataset: the header or item that has the element.
-            tag: the tag of the element.
-            read: the element as it was read; numbers and UIDs are returned in this form.
-        """
+        """An element without identities; None: it is removed. Numbers and UIDs stay as read."""
         keyword = "" if _is_removed_group(tag) else keyword_of(tag)
         if not keyword:
             return None

@@ -71,11 +71,7 @@ def picture_of(content: bytes, kind: str, encoding: tuple[bool, bool]) -> list[b
 def file_of(
     elements: dict[int, bytes], picture: list[bytes], sop_class: str, instance: str, syntax: str
 ) -> tuple[bytes, list[bytes]]:
-    """A whole file in order: everything except the pixels, and the pixels.
-
-    Raises:
-        ValueError: if an element is not allowed before the pixels of a file.
-    """
+    """A whole file in order: everything except the pixels, and the pixels."""
     if any(not 0x00080000 <= tag < PIXEL_DATA for tag in elements):
         raise ValueError("an element is at a position where none is allowed")
     body = b"".join([elements[tag] for tag in sorted(elements)])
@@ -123,11 +119,7 @@ READ_BY = (CHARACTER_SET, 0x00080102, 0x00280103, 0x00283002)
 
 
 class Memory:
-    """Results for the elements of earlier slices.
-
-    Args:
-        contexts: how many of the latest contexts are remembered; 0: nothing from slice to slice.
-    """
+    """Results for the elements of the latest contexts; 0: nothing from slice to slice."""
 
     def __init__(self, contexts: int = MOST_CONTEXTS) -> None:
         self._most = contexts
@@ -141,10 +133,7 @@ class Memory:
     ) -> Iterator[tuple[int, Finding]]:
         """The tag of every element with the result for it.
 
-        Args:
-            elements: tags and elements, as they were read.
-            inspect: inspects one element; its finding depends only on the element and the context.
-            context: everything else on which the finding depends.
+        The context is everything except the element on which the finding depends.
         """
         known = self.about(*context)
         for tag, element in elements:

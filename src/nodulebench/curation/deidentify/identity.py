@@ -91,10 +91,7 @@ def identity_of(
 ) -> Identity:
     """What identifies the patient in a header, sequences included.
 
-    Args:
-        dataset: the header of one slice.
-        elements: its elements as they were read; elements converted since are remembered too.
-        memory: results of earlier slices.
+    Elements are as they were read; elements converted since are remembered too.
     """
     number = str(dataset.get("PatientID", "") or "").strip()
     issuer = str(dataset.get("IssuerOfPatientID", "") or "").strip()

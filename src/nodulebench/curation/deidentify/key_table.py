@@ -51,11 +51,7 @@ class KeyTable:
     rows: tuple[JsonObject, ...] = field(repr=False)
 
     def add(self, rows: Iterable[JsonObject]) -> None:
-        """Add rows to the current content of the file; a series has one row, the latest.
-
-        Raises:
-            InputError: if the file is now another table, or cannot be written.
-        """
+        """Add rows to the current content of the file; a series has one row, the latest."""
         with file_lock(self.path):
             known = self
             if self.path.is_file():
@@ -71,14 +67,7 @@ def open_key_table(
 ) -> KeyTable:
     """Open a key table; create it if it does not exist, once even if several runs start together.
 
-    Args:
-        path: the table.
-        own_key: the key of the person who opens it.
-        colleagues: other people who may have written it, and who can read what is written.
-
-    Raises:
-        InputError: if it is not a key table, was changed, is not encrypted for this person, or was
-            written by a stranger.
+    ``colleagues`` may have written it, and can read what is written.
     """
     with file_lock(path):
         if path.is_file():
@@ -92,11 +81,7 @@ def open_key_table(
 def read_key_table(
     path: Path, own_key: PrivateKey, colleagues: Collection[PublicKey] = ()
 ) -> list[JsonObject]:
-    """Who is who: one row per series.
-
-    Raises:
-        InputError: as ``open_key_table``, and if it does not exist.
-    """
+    """Who is who: one row per series."""
     if not path.is_file():
         raise InputError.at(str(path), "does not exist.")
     return list(_opened(path, own_key, colleagues).rows)
@@ -110,11 +95,7 @@ def key_table_csv(path: Path, own_key: PrivateKey, colleagues: Collection[Public
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Lock a file for a short time.
-
-    Raises:
-        InputError: if it cannot be written, or stays locked by others.
-    """
+    """Lock a file for a short time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path.with_name(f".{path.name}.lock"), path, waits_s=_WAITS_S):
@@ -203,19 +184,7 @@ def rename_files(
     colleagues: Collection[PublicKey] = (),
     cases: Path | None = None,
 ) -> RenamedReference:
-    """Write a reference, with its provenance, under the names that de-identification gave.
-
-    Args:
-        source: a reference of any format, by original names.
-        out: folder of the new bundle.
-        key_table: who is who, encrypted.
-        own_key: the key of the person who opens it.
-        colleagues: other people who may have written it.
-        cases: table of cases, where the reference has none.
-
-    Raises:
-        InputError: if no case is in the key table, or an original name would be left.
-    """
+    """Write a reference, with its provenance, under the names that de-identification gave."""
     rows = read_key_table(key_table, own_key, colleagues)
     renamed = rename_reference(read_reference(source, cases=cases), rows, str(key_table))
     path = (source / PAYLOAD if is_bag(source) else source) / PROVENANCE
@@ -231,15 +200,8 @@ def rename_reference(
 ) -> RenamedReference:
     """A reference with the series, studies, patients and dates of the de-identified slices.
 
-    A case is identified by its ``series_uid`` or, without one, by its ``case_id``.
-
-    Args:
-        reference: by original names.
-        rows: the rows of the key table, one per series.
-        source: the key table, for messages.
-
-    Raises:
-        InputError: if no case is known, or a text would still contain an original name.
+    A case is identified by its ``series_uid`` or, without one, by its ``case_id``. No text may
+    still contain an original name.
     """
     by_series = {row["series"]: row for row in rows}
     uids = reference.cases["case_id"]

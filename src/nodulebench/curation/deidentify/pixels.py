@@ -104,11 +104,7 @@ class _Form:
 
     @classmethod
     def of(cls, dataset: "Dataset") -> "_Form":
-        """Read the form from a header.
-
-        Raises:
-            NotCleanableError: if CT slices do not have this form.
-        """
+        """Read the form from a header; refused if CT slices do not have it."""
         samples = whole_of(dataset, "SamplesPerPixel") or 1
         if samples != 1:
             raise NotCleanableError("pixels_coloured", samples=samples)

@@ -108,16 +108,8 @@ def deidentify_file(
 ) -> FileOutcome:
     """Write a slice without identities below ``out``, if it can be shown that none are left.
 
-    Args:
-        path: the original.
-        out: where the slice goes, by patient and series.
-        pseudonyms: replace the identities.
-        has_pixel_check: whether text is searched for in the image.
-        memory: results of earlier slices; the output does not depend on them.
-        within: a folder on the same disk for incomplete files; None: next to the target.
-
-    Raises:
-        InputError: if the slice cannot be written.
+    The output does not depend on ``memory``. ``within``: a folder on the same disk for incomplete
+    files; None: next to the target.
     """
     source, memory, size = str(path), memory or Memory(0), 0
     try:
@@ -359,16 +351,6 @@ def deidentify_folder(
 
     The key of the pseudonyms is that of the key table, which is written before the first slice: the
     same table gives the same pseudonyms again, so the next run completes an interrupted one.
-
-    Args:
-        options: which slices, and where they go.
-        own_key: opens the key table, and signs what is written into it.
-        executor: reads and writes the files.
-        progress: receives how many files are done.
-
-    Raises:
-        InputError: if the folders cannot be used or written to, or the key does not open the
-            key table.
     """
     out, key_table = options.out, options.key_table
     _require_separate_folders(options.folder, out, key_table, options.prefix)
@@ -428,11 +410,7 @@ class Leftover:
 def check_folder(
     folder: Path, *, has_pixel_check: bool = True, executor: Executor = IN_PROCESS
 ) -> list[Leftover]:
-    """Everything below a folder that could still identify a person; all files must be DICOM files.
-
-    Raises:
-        InputError: if it is not a folder.
-    """
+    """Everything below a folder that could still identify a person; all must be DICOM files."""
     if not folder.is_dir():
         raise InputError.at(str(folder), "is not a folder.")
     paths, closed = _files_below(folder, has_unfinished=True)

@@ -89,7 +89,10 @@ class Bubblewrap:
         try:
             entrances = group.entrances
             words = [_program("sh"), "-c", _ENTER, "sh", str(len(entrances)), *entrances]
-            words += [_program("env"), "-i", *_without_root()]  # the shell has set PWD
+            words += [_program("env"), "-i"]  # the shell has set PWD
+            if os.geteuid() == 0:  # an unprivileged user outside, too
+                words += [_program("setpriv"), f"--reuid={SERVICE_ID}", f"--regid={SERVICE_ID}"]
+                words += ["--clear-groups", "--inh-caps=-all"]
             words += _from_file(_bwrap(job, tell, calls), len(job.command), options)
             process = subprocess.Popen(  # noqa: S603 - in the sandbox
                 words,
@@ -135,14 +138,6 @@ def _child_of(process: "subprocess.Popen[bytes]", status: int) -> int:
     return int(json.loads(content.splitlines()[0])["child-pid"])
 
 
-def _without_root() -> list[str]:
-    """Return the words that replace root by an unprivileged user outside, too."""
-    if os.geteuid() != 0:
-        return []
-    who = (f"--reuid={SERVICE_ID}", f"--regid={SERVICE_ID}", "--clear-groups", "--inh-caps=-all")
-    return [_program("setpriv"), *who]
-
-
 def _program(name: str) -> str:
     """Return the path of a program, since the sandbox is started without PATH."""
     path = shutil.which(name)
@@ -175,20 +170,19 @@ def _filter() -> int:
 def _bwrap(job: Job, tell: int, calls: int) -> list[str]:
     size = str(job.limits.tmp_bytes)
     words = ["bwrap", "--unshare-user", "--unshare-all", "--disable-userns", "--die-with-parent"]
-    words += [
-        "--new-session",
-        "--uid",
-        str(INSIDE_ID),
-        "--gid",
-        str(INSIDE_ID),
-        "--cap-drop",
-        "ALL",
-    ]
+    words += ["--new-session", "--uid", str(INSIDE_ID), "--gid", str(INSIDE_ID)]
+    words += ["--cap-drop", "ALL"]
     words += ["--hostname", "case", "--json-status-fd", str(tell), "--clearenv"]
     words += ["--seccomp", str(calls)]
     for name, value in environment_of(job).items():
         words += ["--setenv", name, value]
-    words += _machine() if job.root is None else ["--ro-bind", str(job.root), "/"]
+    if job.root is not None:
+        words += ["--ro-bind", str(job.root), "/"]
+    else:
+        for path in machine_parts():
+            words += ["--ro-bind", path, path]
+        for name, target in machine_links().items():
+            words += ["--symlink", target, f"/{name}"]
     words += ["--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/tmp"]  # noqa: S108
     words += ["--size", size, "--tmpfs", "/dev/shm"]  # noqa: S108
     for card in cards_of(job.limits.gpus):
@@ -197,12 +191,3 @@ def _bwrap(job: Job, tell: int, calls: int) -> list[str]:
         kind = "--bind" if mount.is_writable else "--ro-bind"
         words += [kind, str(mount.source), mount.target]
     return [*words, "--remount-ro", "/", "--chdir", job.folder, "--", *job.command]
-
-
-def _machine() -> list[str]:
-    words: list[str] = []
-    for path in machine_parts():
-        words += ["--ro-bind", path, path]
-    for name, target in machine_links().items():
-        words += ["--symlink", target, f"/{name}"]
-    return words

@@ -115,11 +115,7 @@ class Group:
 
 
 def make_group(limits: Limits) -> Group:
-    """Create a group with these limits; groups of killed runs are removed.
-
-    Raises:
-        OSError: if this machine does not permit a group or a limit.
-    """
+    """Create a group with these limits; groups of killed runs are removed."""
     parents, is_second = _parents()
     for parent in parents:
         _sweep(parent)
@@ -140,11 +136,7 @@ def _made(parents: tuple[Path, ...], limits: Limits, is_second: bool) -> Group:
 
 
 def make_outer_group(limits: Limits) -> Group:
-    """Create a group, at one path in every tree, for an engine to create its own groups in.
-
-    Raises:
-        OSError: if this machine does not permit a group or a limit.
-    """
+    """Create a group, at one path in every tree, for an engine to create its own groups in."""
     parents, is_second = _parents()
     if not is_second:  # outer limits are most likely set on memory
         path = parents[0].relative_to(TREE / CONTROLLERS[0])
@@ -160,9 +152,6 @@ def kill_count(group: Group) -> Iterator[Callable[[], int]]:
 
     In version 2 a group counts this itself. In version 1 it counts only its own processes, and
     notifies those who registered before.
-
-    Raises:
-        OSError: if the system does not permit registration.
     """
     if group.is_second:
         yield lambda: group.usage().memory_kills

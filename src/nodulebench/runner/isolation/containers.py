@@ -34,7 +34,6 @@ from nodulebench.runner.isolation.sandbox import (
     MIB,
     SERVICE_ID,
     Job,
-    Limits,
     Usage,
     cards_of,
     close_streams,
@@ -244,7 +243,12 @@ def run_words(job: Job, group: str) -> list[str]:
     words = ["--interactive", "--pull=never", "--network=none", "--read-only", "--ipc=none"]
     words += ["--log-driver=none", "--hostname=case", f"--label={LABEL}={owner()}"]
     words += ["--cap-drop=all", "--security-opt=no-new-privileges", f"--user={_user()}"]
-    words += [*_limits(limits), f"--cgroup-parent={group}", f"--workdir={job.folder}"]
+    memory, quota = limits.memory_bytes + _MORE_MEMORY, max(1000, int(limits.cpus * _PERIOD_US))
+    words += [f"--memory={memory}", f"--memory-swap={memory}"]
+    words += [f"--pids-limit={limits.pids + _MORE_PROCESSES}"]
+    words += [f"--cpu-period={_PERIOD_US}", f"--cpu-quota={quota}"]
+    words += ["--ulimit=nofile=16384:16384", "--ulimit=core=0:0"]
+    words += [f"--cgroup-parent={group}", f"--workdir={job.folder}"]
     for path in ("/tmp", "/dev/shm"):  # noqa: S108 - those of the container
         words += ["--tmpfs", f"{path}:rw,exec,nosuid,nodev,mode=1777,size={limits.tmp_bytes}"]
     for name, value in environment_of(job).items():
@@ -263,14 +267,6 @@ def mounted(source: Path | str, target: str, *, is_writable: bool = False) -> li
         raise InputError.at(source, what, "Move it, or use --isolation bubblewrap.")
     kind = "" if is_writable else ",readonly"
     return ["--mount", f"type=bind,source={source},target={target}{kind}"]
-
-
-def _limits(limits: Limits) -> list[str]:
-    memory, quota = limits.memory_bytes + _MORE_MEMORY, max(1000, int(limits.cpus * _PERIOD_US))
-    words = [f"--memory={memory}", f"--memory-swap={memory}"]
-    words += [f"--pids-limit={limits.pids + _MORE_PROCESSES}"]
-    words += [f"--cpu-period={_PERIOD_US}", f"--cpu-quota={quota}"]
-    return [*words, "--ulimit=nofile=16384:16384", "--ulimit=core=0:0"]
 
 
 def _user() -> str:
@@ -467,19 +463,15 @@ class Podman(Engine):
         own += [] if os.geteuid() == 0 else ["--userns=keep-id"]
         if job.root is None:
             if not root.exists():
-                _make_root(root)
+                root.mkdir(mode=0o755)
+                (root / "tmp").mkdir()
+                (root / "tmp").chmod(0o1777)
+                for name, target in machine_links().items():
+                    (root / name).symlink_to(target)
             for path in machine_parts():
                 own += mounted(path, path)
         environment = {**client_environment(), "CONTAINERS_CONF": str(settings)}
         return Prepared(words, environment, [*own, "--rootfs", str(root)])
-
-
-def _make_root(root: Path) -> None:
-    root.mkdir(mode=0o755)
-    (root / "tmp").mkdir()
-    (root / "tmp").chmod(0o1777)
-    for name, target in machine_links().items():
-        (root / name).symlink_to(target)
 
 
 def _processes() -> str:

@@ -49,6 +49,7 @@ PROTECTIONS = (
 )
 """The protections that must work."""
 _LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
+_EMPTY = Job((), (), _LIMITS)
 _EATEN_MB = 160
 _INPUT, _OUTPUT, _PROGRAM = "/input", "/output", "/opt/probe.py"
 _MAKERS_VARIABLES = ("PWD=/tmp", "HOSTNAME=case", "TERM=xterm", "container")
@@ -110,14 +111,21 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
             "tmp_bytes": _LIMITS.tmp_bytes,
             "host_file": str(scratch.folder / "secret"),
             "host_folder": str(scratch.folder),
-            "environment": _variables(),
+            # of the isolation's own variables some are known only by name
+            "environment": [
+                *(f"{name}={value}" for name, value in environment_of(_EMPTY).items()),
+                *_MAKERS_VARIABLES,
+            ],
         }
         (scratch.folder / "secret").write_text("secret")
         output, _ = _run(isolation, scratch, ("reach", json.dumps(given)), _PATIENCE_S)
     reached: JsonObject = json.loads(output.text) if output.text.startswith("{") else {}
     if not reached:
         raise ValueError(f"no program runs in it: {output.text.strip()[:300]}")
-    is_watched = scratch.is_capped or _is_seen(isolation, scratch)
+    is_watched = scratch.is_capped
+    if not is_watched:  # then a program that writes too much must be ended
+        filling = ("fill", f"{_OUTPUT}/probe", str(_LIMITS.output_bytes))
+        is_watched = _run(isolation, scratch, filling, _PATIENCE_S)[1].is_over_output
     _, ate = _run(isolation, scratch, ("eat", str(_EATEN_MB)), _PATIENCE_S)
     start = time.monotonic()
     _, hung = _run(isolation, scratch, ("hang",), _HANGS_S)
@@ -135,21 +143,6 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
         "pids": reached["forks"] <= _LIMITS.pids,
         "time": hung.is_late and took < _ENDS_S,
     }
-
-
-def _variables() -> list[str]:
-    """Return variables that a process inside may have: those of its job and of the isolation.
-
-    Some of the latter are known only by name; none has a value of the operator.
-    """
-    given = environment_of(Job((), (), _LIMITS))
-    return [*(f"{name}={value}" for name, value in given.items()), *_MAKERS_VARIABLES]
-
-
-def _is_seen(isolation: Isolation, scratch: Scratch) -> bool:
-    """Whether a program that writes too much is ended, if the file system has no limit."""
-    given = ("fill", f"{_OUTPUT}/probe", str(_LIMITS.output_bytes))
-    return _run(isolation, scratch, given, _PATIENCE_S)[1].is_over_output
 
 
 def _run(
@@ -208,13 +201,7 @@ NONE = "none"
 def choose_isolation(name: str, folder: Path) -> tuple[Isolation, SelfTest | None]:
     """Return an isolation that passed its self-test, and the result of the test.
 
-    Args:
-        name: one of ``ISOLATIONS``; ``auto`` for the first of them that passes, never ``none``; or
-            ``none``, which has nothing to test.
-        folder: folder for the files of the tests.
-
-    Raises:
-        InputError: if protections fail, with all that do.
+    ``auto``: the first of ``ISOLATIONS`` that passes, never ``none``, which has nothing to test.
     """
     if name == NONE:
         return Bare(), None
