@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.arrays import FloatArray
 from nodulebench.phantom.bones import build_skeleton
 from nodulebench.phantom.chest import (
     SIDES,
@@ -62,8 +62,14 @@ def grow_bulges(
     for name, kind in KINDS.items():
         chosen = np.flatnonzero(place == name)[: kind.count]
         bulges.append(_balls(feet[chosen], outward[chosen], kind, random))
-    everything = Tubes.joined(*bulges)
-    return everything.chosen(_is_apart(everything, nodules))
+    grown = Tubes.joined(*bulges)
+    is_apart = np.ones(len(grown), dtype=np.bool_)
+    reach = np.maximum(grown.start_radius, grown.end_radius) + TO_NODULE_MM
+    for nodule in nodules:
+        for end in (grown.start, grown.end, (grown.start + grown.end) / 2):
+            distance = np.linalg.norm(end - nodule.shape.center_mm, axis=1)
+            is_apart &= distance > reach + nodule.shape.largest_reach_mm
+    return grown.chosen(is_apart)
 
 
 def _feet(around: Surroundings, random: np.random.Generator) -> FloatArray:
@@ -117,13 +123,3 @@ def _rib_bulges(around: Surroundings, random: np.random.Generator) -> Tubes:
     )
     wide = np.full(len(ribs), RIB_RADIUS_MM)
     return Tubes(start, stop, wide, wide)
-
-
-def _is_apart(bulges: Tubes, nodules: Sequence[Nodule]) -> BoolArray:
-    apart = np.ones(len(bulges), dtype=np.bool_)
-    reach = np.maximum(bulges.start_radius, bulges.end_radius) + TO_NODULE_MM
-    for nodule in nodules:
-        for end in (bulges.start, bulges.end, (bulges.start + bulges.end) / 2):
-            distance = np.linalg.norm(end - nodule.shape.center_mm, axis=1)
-            apart &= distance > reach + nodule.shape.largest_reach_mm
-    return apart

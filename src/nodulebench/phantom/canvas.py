@@ -120,9 +120,8 @@ def _blend(values: Field, low: IntArray, share: Field) -> Field:
 def random_texture(
     random: np.random.Generator, step_mm: float, grain_mm: float, *, roughness: float = 0.0
 ) -> Texture:
-    """Noise whose correlation falls off over ``grain_mm``.
+    """Noise whose correlation falls off over ``grain_mm``, the width of a smoothing Gaussian.
 
-    ``grain_mm``: standard deviation of the Gaussian that smooths the noise.
     ``roughness``: share (0 to 1) of the field's spectrum that falls slowly, as a power law.
     """
     from scipy import fft

@@ -99,13 +99,13 @@ def random_chest(random: np.random.Generator) -> Chest:
 
 def join(surfaces: Iterable[Field], rounding_mm: float) -> Field:
     """The union of surfaces, with its edges rounded."""
-    return reduce(lambda first, other: _rounded_minimum(first, other, rounding_mm), surfaces)
 
+    def joined(first: Field, other: Field) -> Field:
+        closeness = np.maximum(rounding_mm - np.abs(first - other), 0)
+        smaller: Field = np.minimum(first, other) - closeness * closeness / (4 * rounding_mm)
+        return smaller
 
-def _rounded_minimum(first: Field, other: Field, rounding_mm: float) -> Field:
-    closeness = np.maximum(rounding_mm - np.abs(first - other), 0)
-    smaller: Field = np.minimum(first, other) - closeness * closeness / (4 * rounding_mm)
-    return smaller
+    return reduce(joined, surfaces)
 
 
 def oval(across: Field, down: Field, half_width: Field | float, half_depth: Field | float) -> Field:
@@ -129,16 +129,12 @@ def _either(is_first: Field, first: float, second: float) -> Field:
     return np.where(is_first, np.float32(first), np.float32(second))
 
 
-def _tapering(chest: Chest, z: Field) -> Field:
-    """How the cavity narrows: 1 around the carina, a little less at the waist, 0 at the apex."""
-    height = np.clip((z - 10.0) / (chest.apex_z - 10.0), 0.0, 0.9999)
-    waist = 1 - 0.05 * np.clip((-50.0 - z) / 110.0, 0, 1) ** 2
-    return waist * (1 - height**2.2) ** 0.6
-
-
 def _costal_axes(chest: Chest, is_lateral: Field, z: Field) -> tuple[Field, Field, Field]:
     """Half width, half depth and y of the middle of one side's cavity."""
-    width = _tapering(chest, z)
+    # 1 around the carina, a little less at the waist, 0 at the apex
+    height = np.clip((z - 10.0) / (chest.apex_z - 10.0), 0.0, 0.9999)
+    waist = 1 - 0.05 * np.clip((-50.0 - z) / 110.0, 0, 1) ** 2
+    width = waist * (1 - height**2.2) ** 0.6
     lateral = chest.half_width - LUNG_CENTER_X
     half_width = _either(is_lateral, lateral, MEDIAL_HALF_WIDTH) * width
     half_depth = chest.half_depth * (0.25 + 0.75 * width) * np.minimum(1, width * 2.5)

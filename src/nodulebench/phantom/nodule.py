@@ -128,7 +128,8 @@ class NoduleShape:
         heights, best = np.array([(low + high) / 2]), 0
         for _ in range(3):
             heights = np.linspace(low, high, _SECTIONS)[1:-1]
-            areas = [self._area(float(z)) for z in heights]
+            outlines = [self.outline(float(z), corners=48) for z in heights]
+            areas = [0.0 if outline is None else area_mm2(outline) for outline in outlines]
             best = int(np.argmax(areas))
             step = float(heights[1] - heights[0])
             low, high = float(heights[best]) - step, float(heights[best]) + step
@@ -155,10 +156,6 @@ class NoduleShape:
 
     def moved(self, shift_mm: FloatArray) -> "NoduleShape":
         return replace(self, center_mm=self.center_mm + shift_mm)
-
-    def _area(self, z_mm: float) -> float:
-        outline = self.outline(z_mm, corners=48)
-        return 0.0 if outline is None else area_mm2(outline)
 
     def _deepest(self, z_mm: float) -> FloatArray | None:
         """The point of a plane that is deepest in the nodule; None where the plane misses it."""
@@ -294,8 +291,9 @@ def _cover(
     voxels = len(x) * len(y) * len(z)
     parts = int(np.clip((MOST_SUBVOXELS / voxels) ** (1 / 3), 1, 4))
     edge = np.float32(max(edge_mm, canvas.voxel_mm / parts))
+    offset = (np.arange(parts) + 0.5) / parts - 0.5
     axes = [
-        _divided(values, step, parts)
+        (values[:, None] + (offset * step).astype(np.float32)).ravel()
         for values, step in zip((z, y, x), canvas.steps_mm, strict=True)
     ]
     grid = np.stack(np.meshgrid(*axes, indexing="ij")[::-1], axis=-1)
@@ -304,11 +302,6 @@ def _cover(
     blocks = share.reshape(len(z), parts, len(y), parts, len(x), parts)
     mixed: Field = blocks.mean(axis=(1, 3, 5), dtype=np.float32)
     return mixed
-
-
-def _divided(centers: Field, step: float, parts: int) -> Field:
-    offset = ((np.arange(parts) + 0.5) / parts - 0.5) * step
-    return (centers[:, None] + offset.astype(np.float32)).ravel()
 
 
 SMALLEST_MM, LARGEST_MM = 2.0, 30.0
@@ -361,9 +354,6 @@ def make_nodule(
     """A nodule at a place that fits it; the truth's diameters are measured on what came out.
 
     ``attachment``: isolated, juxtavascular or juxtapleural; pleural types lie on the pleura.
-
-    Raises:
-        NoPlaceError: if the lung has no free position for it.
     """
     kind = KINDS[type]
     is_pleural = type.startswith("pleural")
@@ -373,7 +363,10 @@ def make_nodule(
     if is_pleural or attachment == "juxtapleural":
         height = _pleura_height(is_pleural, radius)
         shape = replace(shape, plane_normal=place.outward, plane_mm=height)
-    shape = _within_limit(shape)
+    if 2 * shape.largest_reach_mm > LARGEST_MM:  # made smaller than what is no nodule any more
+        long, _ = shape.long_and_short_mm
+        on_pleura = 0.0 if shape.plane_normal is None else shape.plane_mm * shape.plane_normal
+        shape = shape.scaled(min(1.0, LARGEST_MM / long), shape.center_mm + on_pleura)
     core = None if kind.core_hu is None else _random_core(shape, random)
     return Nodule(
         nodule_id=nodule_id,
@@ -390,15 +383,6 @@ def make_nodule(
         and not is_pleural
         and bool(random.random() < MALIGNANT_SHARE[surface]),
     )
-
-
-def _within_limit(shape: NoduleShape) -> NoduleShape:
-    """The shape, made smaller where its long diameter is above what is still a nodule."""
-    if 2 * shape.largest_reach_mm <= LARGEST_MM:
-        return shape
-    long, _ = shape.long_and_short_mm
-    on_pleura = 0.0 if shape.plane_normal is None else shape.plane_mm * shape.plane_normal
-    return shape.scaled(min(1.0, LARGEST_MM / long), shape.center_mm + on_pleura)
 
 
 def _pleura_height(is_pleural: bool, radius: float) -> float:

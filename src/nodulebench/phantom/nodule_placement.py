@@ -94,7 +94,12 @@ def place_isolated(
     points = points[around.is_inside_lung(points, radius_mm + ISOLATION_MM)][:60]
     if not len(points):
         raise NoPlaceError
-    clearance = _vessel_clearance(around.vessels, points)
+    vessels = around.vessels
+    at = np.concatenate([vessels.start, (vessels.start + vessels.end) / 2, vessels.end])
+    radius = np.concatenate([vessels.start_radius, vessels.end_radius, vessels.end_radius])
+    clearance = np.array(
+        [float((np.linalg.norm(at - point, axis=1) - radius).min()) for point in points]
+    )
     best = points[int(np.argmax(np.minimum(clearance, radius_mm + 2.0)))]
     return NodulePosition(best, around.outward(best[None])[0])
 
@@ -147,12 +152,3 @@ def _random_points(around: Surroundings, random: np.random.Generator) -> FloatAr
     high = np.array([chest.half_width, chest.center_y + chest.half_depth + 14, chest.apex_z])
     points = random.uniform(low, high, (CANDIDATES * 4, 3))
     return points[around.pleura_mm(points) < 0]
-
-
-def _vessel_clearance(vessels: Tubes, points: FloatArray) -> FloatArray:
-    middle = (vessels.start + vessels.end) / 2
-    at = np.concatenate([vessels.start, middle, vessels.end])
-    radius = np.concatenate([vessels.start_radius, vessels.end_radius, vessels.end_radius])
-    return np.array(
-        [float((np.linalg.norm(at - point, axis=1) - radius).min()) for point in points]
-    )

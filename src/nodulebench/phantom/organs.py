@@ -258,7 +258,13 @@ def draw_heart(chest: Chest, plane: Plane, enhancement: Enhancement) -> None:
     fill(hu, np.abs(heart + 1.2) - 0.6, near.pixel_mm, PERICARDIUM_HU)
     surface = heart + fat_mm
     fill(hu, surface, BEATING_MM, enhancement.heart_muscle)
-    left = _left_ventricle(place) * np.float32(chest.heart_scale)
+    # distance to the left ventricle with its muscle, an egg that points to the apex
+    reach = np.sqrt(
+        ((place.along - 8.0) / 47.0) ** 2
+        + ((place.rightward + 17.0) / 27.0) ** 2
+        + (place.aside / 30.0) ** 2
+    )
+    left = (reach - 1) * 27.0 * np.float32(chest.heart_scale)
     behind_valves = VALVES_MM - place.along
     ragged = 1.6 * near.patches
     for chamber, blood in (
@@ -291,16 +297,6 @@ def draw_left_atrium(chest: Chest, plane: Plane, enhancement: Enhancement) -> No
     veins = oval(across, down - 6.0, VEINS_MM[0], VEINS_MM[1] * size)
     atrium = join((oval(across, down, wide * size, deep * size), veins), 10.0)
     fill(near.hu, atrium, BEATING_MM, enhancement.left_heart)
-
-
-def _left_ventricle(place: HeartPosition) -> Field:
-    """Distance to the left ventricle with its muscle, an egg that points to the apex."""
-    reach = np.sqrt(
-        ((place.along - 8.0) / 47.0) ** 2
-        + ((place.rightward + 17.0) / 27.0) ** 2
-        + (place.aside / 30.0) ** 2
-    )
-    return (reach - 1) * 27.0
 
 
 FISSURE_HU = 80.0

@@ -79,11 +79,18 @@ def make_patient(
     tubes = grow_lung_tubes(chest, random, SPARSE if is_clinical else USUAL)
     age = int(random.integers(50, 76))
     chance = stream(seed, number, _NODULES)
-    wanted = _random_plans(number, chance) if plans is None else plans
+    if plans is None:
+        # up to six nodules; the types follow each other, so that a few patients have them all
+        count = int(chance.choice(7, p=(0.12, 0.18, 0.2, 0.2, 0.14, 0.1, 0.06)))
+        plans = [NodulePlan(NODULE_TYPES[(number * 2 + place) % 6]) for place in range(count)]
     around = Surroundings(chest, tubes.vessels)
     nodules: list[Nodule] = []
     # large ones first, while there is space
-    sized = [(plan, _diameter(plan, chance)) for plan in wanted]
+    drawn = [random_diameter(KINDS[plan.type], chance) for plan in plans]
+    sized = [
+        (plan, diameter if plan.diameter_mm is None else plan.diameter_mm)
+        for plan, diameter in zip(plans, drawn, strict=True)
+    ]
     for place, (plan, diameter) in enumerate(sorted(sized, key=lambda pair: -pair[1]), start=1):
         try:
             nodule = make_nodule(
@@ -116,17 +123,6 @@ def _with_condition(patient: Patient, random: np.random.Generator) -> Patient:
         nodules=nodules,
         bulges=grow_bulges(around, nodules, random),
     )
-
-
-def _random_plans(number: int, random: np.random.Generator) -> list[NodulePlan]:
-    """Up to six nodules; the types follow each other, so that a few patients have them all."""
-    count = int(random.choice(7, p=(0.12, 0.18, 0.2, 0.2, 0.14, 0.1, 0.06)))
-    return [NodulePlan(NODULE_TYPES[(number * 2 + place) % 6]) for place in range(count)]
-
-
-def _diameter(plan: NodulePlan, random: np.random.Generator) -> float:
-    drawn = random_diameter(KINDS[plan.type], random)
-    return drawn if plan.diameter_mm is None else plan.diameter_mm
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,10 +67,9 @@ def scan_patient(
     repeat: int = 0,
     slices: int | None = None,
 ) -> PhantomScan:
-    """Make a CT scan.
+    """Make a CT scan; another ``repeat`` gives the same scan with other noise.
 
-    ``repeat``: another number gives the same scan with other noise.
-    ``slices``: how many; None: as many as the lungs need.
+    Without ``slices`` there are as many as the lungs need.
     """
     position = np.asarray(position_mm, dtype=np.float64)
     canvas = _empty_canvas(patient, scanner, slices)
@@ -79,13 +78,23 @@ def scan_patient(
     enhancement = random_enhancement(patient.chest, body)
     inside = _draw_body(patient, canvas, scanner.parts_per_slice, bend, enhancement)
     _draw_between_lungs(patient, canvas, bend, enhancement, body)
-    _draw_bones(patient, canvas, bend)
+    skeleton, flat = bones.build_skeleton(patient.chest), bones.RIB_FLATTENING
+    paint_tubes(canvas, skeleton.cartilages, bones.CARTILAGE_HU, flattening=flat)
+    long_bones = bend.bent(patient.chest, skeleton.long_bones)
+    for bone, flattening in ((skeleton.ribs, flat), (long_bones, (1.0, 1.0, 1.0))):
+        paint_tubes(canvas, bone, bones.CORTEX_HU, flattening=flattening)
+        marrow = bone.thinner(bones.CORTEX_MM)
+        paint_tubes(canvas, marrow, bones.MARROW_HU, flattening=flattening)
     if patient.bulges is not None:
         paint_tubes(canvas, patient.bulges, BULGE_HU, IN_LUNG)
     _draw_lung_tubes(patient, canvas)
     for nodule in patient.nodules:
         paint_nodule(canvas, nodule)
-    _disturb(patient, canvas, repeat)
+    if patient.condition is not None:
+        if patient.condition.arm is not None:
+            random = stream(patient.seed, patient.number * 1000 + repeat, STREAKS)
+            draw_streaks(patient.chest, canvas, patient.condition.arm, random)
+        blur_by_motion(patient.chest, canvas, patient.condition)
     noise = stream(patient.seed, patient.number * 1000 + repeat, NOISE)
     hu = make_slices(canvas, scanner, noise)
     middle = scanner.parts_per_slice // 2
@@ -186,16 +195,6 @@ def _paint_coat(patient: Patient, canvas: Canvas, tubes: Tubes) -> None:
     paint_tubes(canvas, outside_heart.thinner(-VESSEL_COAT_MM), VESSEL_COAT_HU, OUTSIDE_LUNG)
 
 
-def _draw_bones(patient: Patient, canvas: Canvas, bend: Bend) -> None:
-    skeleton, flat = bones.build_skeleton(patient.chest), bones.RIB_FLATTENING
-    paint_tubes(canvas, skeleton.cartilages, bones.CARTILAGE_HU, flattening=flat)
-    long_bones = bend.bent(patient.chest, skeleton.long_bones)
-    for bone, flattening in ((skeleton.ribs, flat), (long_bones, (1.0, 1.0, 1.0))):
-        paint_tubes(canvas, bone, bones.CORTEX_HU, flattening=flattening)
-        marrow = bone.thinner(bones.CORTEX_MM)
-        paint_tubes(canvas, marrow, bones.MARROW_HU, flattening=flattening)
-
-
 def _draw_lung_tubes(patient: Patient, canvas: Canvas) -> None:
     chest, tubes = patient.chest, patient.tubes
     is_even = patient.condition is None
@@ -208,16 +207,6 @@ def _draw_lung_tubes(patient: Patient, canvas: Canvas) -> None:
     paint_tubes(canvas, tubes.lumens, BRONCHUS_LUMEN_HU)
     paint_tubes(canvas, tubes.central_airways.thinner(-AIRWAY_WALL_MM), AIRWAY_WALL_HU)
     paint_tubes(canvas, tubes.central_airways, LUMEN_HU)
-
-
-def _disturb(patient: Patient, canvas: Canvas, repeat: int) -> None:
-    condition, chest = patient.condition, patient.chest
-    if condition is None:
-        return
-    if condition.arm is not None:
-        random = stream(patient.seed, patient.number * 1000 + repeat, STREAKS)
-        draw_streaks(chest, canvas, condition.arm, random)
-    blur_by_motion(chest, canvas, condition)
 
 
 def _without_airways(

@@ -114,7 +114,9 @@ def make_slices(
     parts, reach = scanner.parts_per_slice, len(weights) // 2
     middles = range(parts // 2, len(canvas.z_mm), parts)
     size = scanner.matrix
-    across, down = _frequencies(size, scanner.pixel_mm)
+    # spatial frequencies along x (half of them, as for real images) and y, in 1/mm
+    across = np.fft.rfftfreq(size, scanner.pixel_mm).astype(np.float32)[None, :]
+    down = np.fft.fftfreq(size, scanner.pixel_mm).astype(np.float32)[:, None]
     square = across**2 + down**2
     transfer = KERNELS[scanner.kernel].transfer(square)
     noise_filter = np.sqrt(np.sqrt(square)) * transfer
@@ -132,21 +134,16 @@ def make_slices(
         fresh = random.standard_normal((*transfer.shape, 2), dtype=np.float32)
         keep = 0.0 if number == 0 else correlation
         spectrum = keep * spectrum + np.sqrt(1 - keep**2) * fresh.view(np.complex64)[..., 0]
-        wide, deep = _paths_mm(plain, scanner.pixel_mm)
-        lean = _directional(down, square, wide, deep)
+        lean = _directional(down, square, plain, scanner.pixel_mm)
         noise = fft.irfft2(spectrum * (noise_filter * lean), s=plain.shape)
         shown += noise * (np.float32(level) * _local_share(plain))
         np.rint(shown, out=shown)
         scan[number] = np.clip(shown, LOWEST_HU, HIGHEST_HU)
-    _mark_padding(scan, scanner)
+    if scanner.padding_hu is not None:
+        offset = np.arange(size) - (size - 1) / 2
+        is_outside = offset[:, None] ** 2 + offset[None, :] ** 2 > (size / 2) ** 2
+        scan[:, is_outside] = scanner.padding_hu
     return scan
-
-
-def _frequencies(size: int, pixel_mm: float) -> tuple[Field, Field]:
-    """Spatial frequencies along x (half of them, as for real images) and y, in 1/mm."""
-    across = np.fft.rfftfreq(size, pixel_mm).astype(np.float32)[None, :]
-    down = np.fft.fftfreq(size, pixel_mm).astype(np.float32)[:, None]
-    return across, down
 
 
 def _noise_level(scanner: Scanner) -> float:
@@ -163,16 +160,12 @@ def _noise_level(scanner: Scanner) -> float:
     return float(per_power * size / np.sqrt(2.0) / pixel)
 
 
-def _paths_mm(plain: Field, pixel_mm: float) -> tuple[float, float]:
-    """How much water the beam passes across and from front to back, through the body's middle."""
+def _directional(down: Field, square: Field, plain: Field, pixel_mm: float) -> Field:
+    """Noise by direction: beams through the wide body make streaks along it."""
+    # how much water the beam passes across and from front to back, through the body's middle
     water = np.clip(plain[::4, ::4] * 0.001 + 1, 0, 2)
     step = 4 * pixel_mm
-    wide, deep = (float(np.percentile(water.sum(axis=axis), 80) * step) for axis in (1, 0))
-    return wide, deep
-
-
-def _directional(down: Field, square: Field, wide_mm: float, deep_mm: float) -> Field:
-    """Noise by direction: beams through the wide body make streaks along it."""
+    wide_mm, deep_mm = (float(np.percentile(water.sum(axis=at), 80) * step) for at in (1, 0))
     share = down * down / np.maximum(square, np.float32(1e-12))
     rate = 0.5 * WATER_PER_MM * CURRENT_MODULATION
     exponent = rate * ((wide_mm - deep_mm) * share + (deep_mm - REFERENCE_PATH_MM))
@@ -197,14 +190,6 @@ def _stretched(values: Field, length: int) -> Field:
     share = (place - low).astype(np.float32)[:, None]
     between: Field = values[low] + share * (values[low + 1] - values[low])
     return between
-
-
-def _mark_padding(scan: npt.NDArray[np.int16], scanner: Scanner) -> None:
-    if scanner.padding_hu is None:
-        return
-    offset = np.arange(scanner.matrix) - (scanner.matrix - 1) / 2
-    is_outside = offset[:, None] ** 2 + offset[None, :] ** 2 > (scanner.matrix / 2) ** 2
-    scan[:, is_outside] = scanner.padding_hu
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +265,7 @@ def random_scanner(
         (2.0, 1.8),
         (2.5, 2.5),
     )[int(random.choice(7, p=(0.08, 0.12, 0.25, 0.2, 0.1, 0.1, 0.15)))]
-    kernel = ("smooth", "standard", "sharp", "edge")[
-        int(random.choice(4, p=(0.15, 0.45, 0.3, 0.1)))
-    ]
+    kernel = list(KERNELS)[int(random.choice(4, p=(0.15, 0.45, 0.3, 0.1)))]
     exposure = float(np.exp(random.uniform(np.log(20), np.log(160))))
     field_mm = float(np.clip(2 * half_width_mm * random.uniform(0.96, 1.06), 280, 500))
     scanner = Scanner(

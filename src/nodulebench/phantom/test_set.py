@@ -93,24 +93,37 @@ class PhantomCase:
     growth: tuple[Growth, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PhantomPlan:
-    """What all patients of a test set have in common; the rest follows from their number."""
+@dataclass(frozen=True, kw_only=True)
+class PhantomOptions:
+    """What a test set of phantoms contains; None: left to chance, scan by scan."""
 
-    seed: int
-    matrix: int
-    has_follow_up: bool
-    plan: ScanPlan
-    people: People
+    cases: int = 3
+    """Patients."""
+    seed: int = 0
+    people: People = "healthy"
+    matrix: int = 512
+    """Pixels along a side of a slice."""
+    thickness: float | None = None
+    """Slice thickness and spacing in mm."""
+    kernel: str | None = None
+    dose: float | None = None
+    """In mAs."""
+    has_follow_up: bool = False
+    """Whether every patient is scanned again, months later."""
+    image_formats: tuple[str, ...] = ("metaimage",)
+    """Any of ``IMAGE_FORMATS``."""
+    has_masks: bool = True
+    """Whether nodules and lungs are also written as label volumes."""
 
     def scans_of(self, number: int) -> Iterator[PhantomCase]:
         """The scan of a patient, and the one of months later where there is one."""
+        plan = ScanPlan(self.thickness, self.kernel, self.dose)
         patient = make_patient(self.seed, number, people=self.people)
-        yield _make_case(patient, 0, 0, (), self.matrix, self.plan)
+        yield _make_case(patient, 0, 0, (), self.matrix, plan)
         if self.has_follow_up:
             days = int(stream(self.seed, number * 1000 + 1, SCANNER).integers(*FOLLOW_UP_DAYS))
             later, growth = follow_up(patient, days)
-            yield _make_case(later, 1, days, growth, self.matrix, self.plan)
+            yield _make_case(later, 1, days, growth, self.matrix, plan)
 
 
 def make_cases(
@@ -123,9 +136,18 @@ def make_cases(
     people: People = "healthy",
 ) -> Iterator[PhantomCase]:
     """The scans of ``count`` patients, and of the same patients months later if asked for."""
-    plan = PhantomPlan(seed, matrix, has_follow_up, scan_plan or ScanPlan(), people)
+    plan = scan_plan or ScanPlan()
+    options = PhantomOptions(
+        seed=seed,
+        people=people,
+        matrix=matrix,
+        thickness=plan.slice_thickness_mm,
+        kernel=plan.kernel,
+        dose=plan.exposure_mas,
+        has_follow_up=has_follow_up,
+    )
     for number in range(1, count + 1):
-        yield from plan.scans_of(number)
+        yield from options.scans_of(number)
 
 
 def make_case(
@@ -180,16 +202,13 @@ def write_test_set(
     """Write scans as they are made, then their truth; the folder gets all of it at once.
 
     ``cases``: made one by one, so that only one is in memory.
-
-    Raises:
-        InputError: if a format is unknown or the folder cannot be written to.
     """
-    formats = OutputFormats(tuple(image_formats), has_masks)
+    options = PhantomOptions(image_formats=tuple(image_formats), has_masks=has_masks)
 
     def write(stage: Path) -> Iterator[WrittenScan]:
-        return (formats.write(case, stage) for case in cases)
+        return (write_scan(case, stage, options) for case in cases)
 
-    return write_truth(folder, formats, write, progress)
+    return write_truth(folder, options, write, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,31 +221,41 @@ class WrittenScan:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFormats:
-    """The files of each scan."""
-
-    image_formats: tuple[str, ...] = ("metaimage",)
-    has_masks: bool = True
-
-    def write(self, case: PhantomCase, stage: Path) -> WrittenScan:
-        _write_images(case, stage, self.image_formats)
-        if self.has_masks:
-            _write_masks(case, stage / "masks")
-        nodules = _with_growth(nodule_rows(case.case_id, case.scan.nodules), case.growth)
-        slices = slice_rows(case.case_id, case.scan.nodules, case.scan.volume.geometry)
-        return WrittenScan(_case_row(case), nodules, slices, _summary(case))
+def write_scan(case: PhantomCase, stage: Path, options: PhantomOptions) -> WrittenScan:
+    name, volume, images = case.case_id, case.scan.volume, stage / "images"
+    if "metaimage" in options.image_formats:
+        metaimage.write_volume(volume, images / f"{name}.mhd")
+    if "dicom" in options.image_formats:
+        dicom_volume.write_volume(volume, images / name, case.header)
+    if "nifti" in options.image_formats:
+        nifti.write_volume(volume, images / f"{name}.nii.gz")
+    if options.has_masks:
+        _write_masks(case, stage / "masks")
+    rows = nodule_rows(name, case.scan.nodules)
+    known = {change.nodule_id: change for change in case.growth}
+    for row in rows:
+        change = known.get(row["nodule_id"])
+        row["volume_ratio"] = None if change is None else change.volume_ratio
+        row["doubling_days"] = None if change is None else change.doubling_days
+    sections = slice_rows(name, case.scan.nodules, volume.geometry)
+    slices, height, columns = volume.shape
+    kinds = [f"{nodule.type} {nodule.shape.diameter_mm:.1f} mm" for nodule in case.scan.nodules]
+    summary = (
+        f"{name}: {columns} x {height} x {slices}, {case.vendor.manufacturer} "
+        f"{case.header.kernel}, {', '.join(kinds) or 'no nodule'}"
+    )
+    return WrittenScan(_case_row(case), rows, sections, summary)
 
 
 def write_truth(
     folder: Path,
-    formats: OutputFormats,
+    options: PhantomOptions,
     write: Callable[[Path], Iterable[WrittenScan]],
     progress: Progress = no_progress,
 ) -> Reference:
     raise_problems(
         Problem("image format", f"'{name}' is not one of {', '.join(IMAGE_FORMATS)}.")
-        for name in formats.image_formats
+        for name in options.image_formats
         if name not in IMAGE_FORMATS
     )
     with staged_folder(folder, last=bundle.MANIFEST) as stage:
@@ -243,16 +272,6 @@ def write_truth(
         nifdc_csv.write_reference(reference, stage / "nifdc.csv")
         bundle.write_reference(reference, stage)
     return reference
-
-
-def _write_images(case: PhantomCase, folder: Path, image_formats: Sequence[str]) -> None:
-    volume, name = case.scan.volume, case.case_id
-    if "metaimage" in image_formats:
-        metaimage.write_volume(volume, folder / "images" / f"{name}.mhd")
-    if "dicom" in image_formats:
-        dicom_volume.write_volume(volume, folder / "images" / name, case.header)
-    if "nifti" in image_formats:
-        nifti.write_volume(volume, folder / "images" / f"{name}.nii.gz")
 
 
 def _write_masks(case: PhantomCase, folder: Path) -> None:
@@ -286,50 +305,7 @@ def _case_row(case: PhantomCase) -> JsonObject:
     }
 
 
-def _with_growth(rows: list[JsonObject], growth: tuple[Growth, ...]) -> list[JsonObject]:
-    known = {change.nodule_id: change for change in growth}
-    for row in rows:
-        change = known.get(row["nodule_id"])
-        row["volume_ratio"] = None if change is None else change.volume_ratio
-        row["doubling_days"] = None if change is None else change.doubling_days
-    return rows
-
-
-def _summary(case: PhantomCase) -> str:
-    slices, rows, columns = case.scan.volume.shape
-    kinds = ", ".join(
-        f"{nodule.type} {nodule.shape.diameter_mm:.1f} mm" for nodule in case.scan.nodules
-    )
-    return (
-        f"{case.case_id}: {columns} x {rows} x {slices}, {case.vendor.manufacturer} "
-        f"{case.header.kernel}, {kinds or 'no nodule'}"
-    )
-
-
 TERMS = TaskLimits(seconds=3600.0, memory_bytes=None, preload=("nodulebench.phantom.test_set",))
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhantomOptions:
-    """What a test set of phantoms contains; None: left to chance, scan by scan."""
-
-    cases: int = 3
-    """Patients."""
-    seed: int = 0
-    people: People = "healthy"
-    matrix: int = 512
-    """Pixels along a side of a slice."""
-    thickness: float | None = None
-    """Slice thickness and spacing in mm."""
-    kernel: str | None = None
-    dose: float | None = None
-    """In mAs."""
-    has_follow_up: bool = False
-    """Whether every patient is scanned again, months later."""
-    image_formats: tuple[str, ...] = ("metaimage",)
-    """Any of ``IMAGE_FORMATS``."""
-    has_masks: bool = True
-    """Whether nodules and lungs are also written as label volumes."""
 
 
 def make_phantoms(
@@ -346,12 +322,9 @@ def make_phantoms(
     Raises:
         InputError: if the folder cannot be written to, or a worker was lost.
     """
-    scans = ScanPlan(options.thickness, options.kernel, options.dose)
-    plan = PhantomPlan(options.seed, options.matrix, options.has_follow_up, scans, options.people)
-    formats = OutputFormats(options.image_formats, options.has_masks)
 
     def write(stage: Path) -> Iterator[WrittenScan]:
-        task = partial(write_patient, plan=plan, formats=formats, stage=stage.resolve())
+        task = partial(write_patient, options=options, stage=stage.resolve())
         numbers = range(1, options.cases + 1)
         for number, written in in_order(executor.map(task, numbers, TERMS)):
             if isinstance(written, FailedTask):
@@ -359,10 +332,8 @@ def make_phantoms(
                 raise InputError.at(f"patient {number + 1}", what, "Make them again.")
             yield from written
 
-    return write_truth(out, formats, write, progress)
+    return write_truth(out, options, write, progress)
 
 
-def write_patient(
-    number: int, plan: PhantomPlan, formats: OutputFormats, stage: Path
-) -> list[WrittenScan]:
-    return [formats.write(scan, stage) for scan in plan.scans_of(number)]
+def write_patient(number: int, options: PhantomOptions, stage: Path) -> list[WrittenScan]:
+    return [write_scan(scan, stage, options) for scan in options.scans_of(number)]

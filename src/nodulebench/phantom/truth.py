@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
-from nodulebench.core.arrays import BoolArray, FloatArray
+from nodulebench.core.arrays import BoolArray
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
 from nodulebench.imaging.geometry import Geometry
@@ -87,25 +87,15 @@ def _sections(nodule: Nodule, geometry: Geometry) -> list[JsonObject]:
     for number, height in heights.items():
         outline = shape.outline(height, CONTOUR_CORNERS)
         if outline is not None and 0 <= number < geometry.size[2]:
-            rows.append(_section_row(number, bottom + number * step, outline))
+            least, most = outline.min(axis=0), outline.max(axis=0)
+            x, y = ((least + most) / 2).tolist()
+            length, width = (most - least).tolist()
+            long, short = long_and_short_mm(outline)
+            row = {"slice_index": number, "z_mm": bottom + number * step}
+            row |= {"center_x_mm": x, "center_y_mm": y, "length_mm": length, "width_mm": width}
+            row |= {"long_mm": long, "short_mm": short}
+            rows.append({**row, "contour": outline_text(outline.tolist(), ".3f")})
     return rows
-
-
-def _section_row(number: int, z_mm: float, outline: FloatArray) -> JsonObject:
-    low, high = outline.min(axis=0), outline.max(axis=0)
-    center, extent = (low + high) / 2, high - low
-    long, short = long_and_short_mm(outline)
-    return {
-        "slice_index": number,
-        "z_mm": z_mm,
-        "center_x_mm": float(center[0]),
-        "center_y_mm": float(center[1]),
-        "length_mm": float(extent[0]),
-        "width_mm": float(extent[1]),
-        "long_mm": long,
-        "short_mm": short,
-        "contour": outline_text(outline.tolist(), ".3f"),
-    }
 
 
 def nodule_tables(
