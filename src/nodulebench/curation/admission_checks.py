@@ -348,7 +348,7 @@ def duplicate_slice(subject: Subject) -> Reason | None:
     if places is not None:
         at = np.flatnonzero(np.diff(places) <= subject.limits.spacing_tolerance_mm).tolist()
         if at:
-            files = [slices[number + extra].path for number in at for extra in (0, 1)]
+            files = _ends_of(subject.series, at)
             values = {**_pair(*files[:2]), "at_mm": float(places[at[0]])}
             return Reason(Notice("slices_at_one_place", values), tuple(dict.fromkeys(files)))
     return _same_pixels(subject)
@@ -382,7 +382,7 @@ def missing_slice(subject: Subject) -> Reason | None:
     at = np.flatnonzero(is_missing).tolist()
     if at:
         count = int((steps[is_missing] - 1).sum())
-        files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
+        files = _ends_of(series, at)
         values = {
             "count": count if count > 1 else None,
             "places": len(at) if len(at) > 1 else None,
@@ -391,13 +391,9 @@ def missing_slice(subject: Subject) -> Reason | None:
             "usual_mm": usual,
         }
         return Reason(Notice("slices_missing", values), tuple(dict.fromkeys(files)))
-    thickness = [
-        slice_.thickness_mm
-        for slice_ in series.slices
-        if slice_.thickness_mm and slice_.thickness_mm > 0
-    ]
-    if thickness and usual > WIDEST_GAP * max(thickness):
-        values = {"usual_mm": usual, "thickness_mm": max(thickness)}
+    thickest = max(slice_.thickness_mm or 0.0 for slice_ in series.slices)
+    if thickest > 0 and usual > WIDEST_GAP * thickest:
+        values = {"usual_mm": usual, "thickness_mm": thickest}
         return Reason(Notice("slices_leave_gaps", values))
     return None
 
@@ -414,7 +410,7 @@ def uneven_spacing(subject: Subject) -> Reason | None:
     at = np.flatnonzero(is_odd).tolist()
     if not at:
         return _off_line(subject)
-    files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
+    files = _ends_of(series, at)
     values = {**_pair(*files[:2]), "gap_mm": float(gaps[at[0]]), "usual_mm": usual}
     return Reason(Notice("slices_uneven", values), tuple(dict.fromkeys(files)))
 
@@ -457,6 +453,11 @@ def too_few_slices(subject: Subject) -> Reason | None:
 def _gaps(subject: Subject) -> FloatArray | None:
     places = subject.series.places_mm
     return None if places is None or len(places) < 3 else np.diff(places)
+
+
+def _ends_of(series: Series, gaps: list[int]) -> list[str]:
+    """The files of the slices before and after each gap."""
+    return [series.slices[number + extra].path for number in gaps for extra in (0, 1)]
 
 
 def _pair(first: str, second: str) -> dict[str, str]:
@@ -535,10 +536,12 @@ def slice_out_of_place(subject: Subject) -> Reason | None:
     if odd:
         files = tuple(subject.series.slices[number].path for number in odd)
         return Reason(Notice("slices_do_not_fit", {"count": len(odd)}), files)
-    swapped = _swapped(neighbours, two_apart)
+    # where exchanging two neighbours would make the series smoother
+    now, exchanged = neighbours[:-2] + neighbours[2:], two_apart[:-1] + two_apart[1:]
+    swapped = (np.flatnonzero(exchanged < SWAP_RATIO * now) + 1).tolist()
     if swapped:
-        files = tuple(subject.series.slices[n + extra].path for n in swapped for extra in (0, 1))
-        return Reason(Notice("slices_in_wrong_order"), tuple(dict.fromkeys(files)))
+        files = tuple(dict.fromkeys(_ends_of(subject.series, swapped)))
+        return Reason(Notice("slices_in_wrong_order"), files)
     return None
 
 
@@ -559,10 +562,3 @@ def _is_odd(neighbours: FloatArray, two_apart: FloatArray) -> np.ndarray:
     ):
         odd[end] = here > ODD_END_RATIO * beyond + ODD_SLICE_HU
     return odd
-
-
-def _swapped(neighbours: FloatArray, two_apart: FloatArray) -> list[int]:
-    """Where exchanging two neighbours would make the series smoother."""
-    now = neighbours[:-2] + neighbours[2:]
-    exchanged = two_apart[:-1] + two_apart[1:]
-    return (np.flatnonzero(exchanged < SWAP_RATIO * now) + 1).tolist()

@@ -199,7 +199,6 @@ def _curated_folder(curated: Path) -> Path:
 
 
 def _require_images(names: pl.Series, root: Path) -> None:
-    """Check that files are below the folder, and exist."""
     problems = []
     for name in names:
         place = PurePosixPath(name)

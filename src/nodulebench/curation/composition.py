@@ -139,7 +139,6 @@ def thin_strata(
 
 
 def counted_nodules(reference: Reference) -> pl.DataFrame:
-    """The nodules that have to be found, with their size bin."""
     nodules = reference.nodules.filter(~pl.col("is_ignored").fill_null(False))
     diameter = nodules["diameter_mm"]
     place = np.searchsorted(SIZE_BINS_MM, diameter.fill_null(0.0).to_numpy(), side="right")

@@ -49,7 +49,6 @@ class RuleOutcome:
 
     @property
     def answer(self) -> Answer:
-        """Met, not met, or not met where it is only preferred."""
         if self.is_met:
             return "met"
         return "preferred, not met" if self.rule.is_preferred else "not met"

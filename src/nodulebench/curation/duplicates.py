@@ -111,7 +111,6 @@ HASH_COLUMN = "perceptual_hash"
 
 
 def read_known_set(path: Path) -> KnownSet:
-    """Read the scans of a list."""
     file = CsvFile(path)
     header = file.header()
     columns = [name for name in (*UID_COLUMNS, *PIXEL_COLUMNS, HASH_COLUMN) if name in header]

@@ -1,6 +1,7 @@
 """Series -> the result of all checks: reasons, digest, hash, pictures, facts."""
 
 import base64
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from math import inf
 
@@ -84,7 +85,13 @@ class ExaminedSeries:
 
 
 def examine(series: Series, limits: Limits) -> ExaminedSeries:
-    image = _image(series)
+    first = series.slices[0]
+    image: SeriesImage | None = None
+    if first.pixels.rows and first.pixels.columns:
+        # of other kinds than CT only the middle slice, as a picture
+        is_scan = not any(CHECKS[code](Subject(series, None, Limits())) for code in KINDS)
+        middle = series.slices[len(series.slices) // 2]
+        image = read_image(series if is_scan else Series((middle,)))
     all_reasons = _reasons(Subject(series, image, limits))
     reasons = tuple(reason for reason in all_reasons if reason.code not in limits.waived)
     is_whole = image is not None and bool(image.pixel_sha256)
@@ -106,16 +113,6 @@ def examine(series: Series, limits: Limits) -> ExaminedSeries:
         geometry=case_geometry(series),
         facts=_facts(series),
     )
-
-
-def _image(series: Series) -> SeriesImage | None:
-    """The image of a CT series; of other kinds only the middle slice, as a picture."""
-    first = series.slices[0]
-    if not first.pixels.rows or not first.pixels.columns:
-        return None
-    is_scan = not any(CHECKS[code](Subject(series, None, Limits())) for code in KINDS)
-    middle = series.slices[len(series.slices) // 2]
-    return read_image(series if is_scan else Series((middle,)))
 
 
 def _reasons(subject: Subject) -> list[CodedReason]:
@@ -140,8 +137,11 @@ def case_geometry(series: Series) -> JsonObject:
 def _facts(series: Series) -> JsonObject:
     first = series.slices[len(series.slices) // 2]
     thickness = [slice_.thickness_mm for slice_ in series.slices if slice_.thickness_mm]
-    doses = [_positive(slice_.facts.get("ctdi_vol_mgy", "")) for slice_ in series.slices]
-    stated = [dose for dose in doses if dose is not None]
+    stated = []
+    for slice_ in series.slices:
+        with suppress(ValueError):
+            stated.append(float(slice_.facts.get("ctdi_vol_mgy", "")))
+    stated = [dose for dose in stated if 0 < dose < inf]
     events = dict.fromkeys(
         event
         for slice_ in series.slices
@@ -156,11 +156,3 @@ def _facts(series: Series) -> JsonObject:
         "ctdi_vol_mgy": sum(stated) / len(stated) if stated else None,
         **({"irradiation_events": "\\".join(events)} if events else {}),
     }
-
-
-def _positive(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if 0 < number < inf else None

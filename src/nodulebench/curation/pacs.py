@@ -183,12 +183,9 @@ def list_series(
                 offset=offset,
             )
         for series in answer:
-            yield RemoteSeries(
-                study_uid=_value(series, "0020000D") or "",
-                series_uid=_value(series, "0020000E") or "",
-                description=_value(series, "0008103E") or "",
-                instances=_whole(_value(series, "00201209")),
-            )
+            tags = ("0020000D", "0020000E", "0008103E", "00201209")
+            study, own, description, count = (_value(series, tag) for tag in tags)
+            yield RemoteSeries(study, own, description, int(count) if count.isdigit() else None)
         if len(answer) < PAGE:
             return
         offset += len(answer)
@@ -225,13 +222,9 @@ def _server_errors(client: "DICOMwebClient") -> Iterator[None]:
         ) from error
 
 
-def _value(dataset: JsonObject, tag: str) -> str | None:
+def _value(dataset: JsonObject, tag: str) -> str:
     values = dataset.get(tag, {}).get("Value", [])
-    return in_a_line(str(values[0])) if values else None
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
+    return in_a_line(str(values[0])) if values else ""
 
 
 def client_of(url: str, token_file: Path | None) -> "DICOMwebClient":

@@ -166,6 +166,11 @@ def _card(curation: Curation, series: ExaminedSeries, translate: Translator) -> 
         if geometry
         else translate("curated.slices", count=series.slices)
     )
+    root = curation.folder.resolve()
+    parents = (PurePath(path).parent.relative_to(root).as_posix() for path in series.files)
+    places = list(dict.fromkeys(parents))
+    # a folder with the name of the series adds no information
+    folder, more = places[0].removesuffix(series.uid).rstrip("/"), len(places) - 1
     code = series.reasons[0].code if series.reasons else ""
     cuts = translate("curated.axial"), translate("curated.coronal")
     return Card(
@@ -181,18 +186,8 @@ def _card(curation: Curation, series: ExaminedSeries, translate: Translator) -> 
         scanner=" ".join(
             str(facts[name]) for name in ("manufacturer", "model", "kernel") if name in facts
         ),
-        folder=_folder(curation, series, translate),
+        folder=translate("curated.more_folders", folder=folder, more=more) if more else folder,
     )
-
-
-def _folder(curation: Curation, series: ExaminedSeries, translate: Translator) -> str:
-    root = curation.folder.resolve()
-    places = dict.fromkeys(
-        PurePath(path).parent.relative_to(root).as_posix() for path in series.files
-    )
-    # a folder with the name of the series adds no information
-    first, more = next(iter(places)).removesuffix(series.uid).rstrip("/"), len(places) - 1
-    return translate("curated.more_folders", folder=first, more=more) if more else first
 
 
 def _other_files(curation: Curation, translate: Translator) -> list[Section]:

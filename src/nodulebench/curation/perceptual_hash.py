@@ -75,7 +75,6 @@ def perceptual_hash(hu: CoarseArray, step_mm: FloatArray) -> PerceptualHash | No
 
 
 def _levels(cells: CoarseArray, step_mm: FloatArray) -> CoarseArray:
-    """Means over 5 mm of the body."""
     slices, between = len(cells), float(step_mm[0])
     count = max(1, round(slices * between / LEVEL_MM))
     edges: FloatArray = np.minimum(np.arange(count + 1.0) * LEVEL_MM / between, float(slices))

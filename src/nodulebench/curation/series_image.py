@@ -105,7 +105,6 @@ def _fits(stored: StoredArray, added: int) -> bool:
 
 
 def coarse_factor(columns: int) -> int:
-    """How many pixels along a side make a coarse voxel."""
     return max(1, -(-columns // COARSE_SIDE))
 
 

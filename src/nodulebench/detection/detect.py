@@ -185,7 +185,6 @@ class Detection:
 
     @property
     def is_parallel(self) -> bool:
-        """Whether the sum of all stages is longer than the whole case."""
         return sum(seconds for _, seconds in self.stages) > self.seconds
 
 
@@ -295,7 +294,6 @@ def detect_set(
 
 
 def submission_of(system: System, detections: Sequence[Detection]) -> Submission:
-    """The marks of all cases, and how each run ended."""
     sources = ", ".join((*system.detectors, *system.detection_networks))
     scoring = ", ".join(system.scoring_networks)
     columns = ("case_id", "state", "seconds", "peak_memory_mb")

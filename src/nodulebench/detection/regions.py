@@ -56,7 +56,6 @@ class Regions:
         return values
 
     def chosen(self, which: BoolArray) -> "Regions":
-        """Some of the regions, renumbered in their order."""
         is_chosen = which[self.number]
         renumbered = np.cumsum(which) - 1
         return Regions(

@@ -114,7 +114,6 @@ class Training:
 
 
 def prepare_training(name: str, out: Path, options: TrainOptions) -> Training:
-    """Read examples and the weights to begin with."""
     with needs("networks", PURPOSE):
         from nodulebench.detection.networks.cross_validation import Course
         from nodulebench.detection.networks.examples import join_examples, read_examples

@@ -64,7 +64,6 @@ class Geometry:
         return index @ self._step.T + self.origin_mm
 
     def to_index(self, point_mm: FloatArray) -> FloatArray:
-        """(Fractional) voxel indices of points in millimetres."""
         return (point_mm - self.origin_mm) @ np.linalg.inv(self._step).T
 
     def extent_to_world(self, voxels: FloatArray) -> FloatArray:
@@ -208,7 +207,6 @@ def checked_geometry(
     size: IntArray | None,
     where: str,
 ) -> Geometry:
-    """Make a geometry and check that it is possible."""
     problems = Problems()
     if not np.all((spacing_mm > 0) & (spacing_mm < FARTHEST_MM)):
         problems.add(where, f"has an impossible voxel size: {_shown(spacing_mm)}.")

@@ -123,7 +123,6 @@ class NoduleShape:
 
     @cached_property
     def largest_section_z_mm(self) -> float:
-        """The height of the largest axial section."""
         low, high = self.extent_z_mm
         heights, best = np.array([(low + high) / 2]), 0
         for _ in range(3):
@@ -137,7 +136,6 @@ class NoduleShape:
 
     @cached_property
     def long_and_short_mm(self) -> tuple[float, float]:
-        """Long and short diameter of the largest axial section."""
         outline = self.outline(self.largest_section_z_mm)
         return (0.0, 0.0) if outline is None else long_and_short_mm(outline)
 
@@ -241,7 +239,6 @@ class Nodule:
         )
 
     def moved(self, shift_mm: FloatArray) -> "Nodule":
-        """The nodule at another place."""
         return self._changed(lambda shape: shape.moved(shift_mm), lambda point: point + shift_mm)
 
     def _changed(

@@ -126,7 +126,6 @@ def measure_findings(readings: Readings, *, size: str = "volume_equivalent") -> 
 
 
 def measured_as(panel: Panel, size: str) -> Panel:
-    """The same panel with diameters of another definition."""
     if size not in measure.SIZE_DEFINITIONS:
         known = ", ".join(measure.SIZE_DEFINITIONS)
         raise UnknownNameError(f"'{size}' is not a definition of size. Known: {known}.")

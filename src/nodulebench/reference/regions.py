@@ -60,7 +60,6 @@ def case_geometries(cases: pl.DataFrame) -> list[Geometry | None]:
 
 
 def outlines_of(readings: Readings, places: list[Geometry | None]) -> FindingOutlines:
-    """The outlines of the readings, sorted by case."""
     rows = _joined(readings)
     case = rows["case"].cast(pl.Int64).to_numpy()
     _require_positions(readings, np.unique(case), places)

@@ -201,7 +201,6 @@ def command_algorithm(
     given: tuple[Mount, ...] = (),
     weights: tuple[tuple[str, str], ...] = (),
 ) -> Algorithm:
-    """Return an algorithm that is a program of this installation."""
     run = RunContract(command=command)
     manifest = AlgorithmManifest(name=name, version=version, developer="NoduleBench", run=run)
     identity = [f"{name} of NoduleBench {version}", *(digest for _, digest in weights)]

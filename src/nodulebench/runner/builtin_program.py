@@ -19,7 +19,6 @@ from nodulebench.i18n.translator import in_english
 
 
 def main(names: str, *paths: str) -> None:
-    """Read the case of an input folder, and write its marks."""
     *weights, given, out = paths
     case = json.loads((Path(given) / "case.json").read_text(encoding="utf-8"))
     system = system_named(names, [Path(weight) for weight in weights])

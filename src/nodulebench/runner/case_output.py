@@ -114,7 +114,6 @@ def _read(path: Path, cases: pl.DataFrame, form: Format | None) -> Submission:
 
 
 def _plain(marks: pl.DataFrame, slices: pl.DataFrame, volume: Volume, name: str) -> TakenMarks:
-    """Return the marks under new names, with notices."""
     notices = []
     if marks.height > MOST_MARKS:
         notices.append(Notice("run_marks_over", {"marks": marks.height, "most": MOST_MARKS}))

@@ -77,7 +77,6 @@ def run_command(template: str, image: Path, out: Path, seconds: float = SLOWEST_
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
-    """Stop a program that still runs, and its child processes."""
     if process.poll() is not None:
         return
     if hasattr(os, "killpg"):

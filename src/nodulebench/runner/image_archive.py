@@ -310,14 +310,12 @@ def _add(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
 
 
 def _file_name(name: str, member: tarfile.TarInfo) -> str:
-    """Check the name that an entry of a layer gives to a file."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise ValueError(f"the entry {member.name[:200]!r} of a layer does not name a file in it")
     return name
 
 
 def _erase(root: Path, path: Path) -> None:
-    """Remove a file, a link or a folder below a root."""
     folder = path.parent.resolve()
     is_below = folder == root.resolve() or root.resolve() in folder.parents
     if not is_below or path.name in ("", ".", ".."):

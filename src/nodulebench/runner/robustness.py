@@ -269,7 +269,6 @@ class Bench:
         return self.is_found_in(WITH_NODULES, self.with_nodules)
 
     def run(self, name: Notice, volume: Volume) -> Marks:
-        """Return the marks of a volume, computed once for each name."""
         if name not in self.marks:
             self.marks[name] = self._algorithm(volume)
         return self.marks[name]
@@ -465,7 +464,6 @@ def check_robustness(
     choice: RobustnessChoice = DEFAULT_CHOICE,
     names: Sequence[str] = tuple(TESTS),
 ) -> Iterator[tuple[RobustnessOutcome, Bench]]:
-    """Test an algorithm on one case, relation by relation."""
     raise_problems(
         Problem("robustness test", f"'{name}' is not one of {', '.join(TESTS)}.")
         for name in names

@@ -48,7 +48,6 @@ def identity(algorithm: Algorithm, isolation: str, set_digest: str, repeats: int
 def run_record(
     algorithm: Algorithm, tested: SelfTest | None, isolation: str, set_name: str, slots: int
 ) -> JsonObject:
-    """Return the record of a run before its first case."""
     return {
         "schema": SCHEMA,
         "algorithm": {
@@ -254,7 +253,6 @@ def _of(case: OpaqueCase, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write_log(folder: Path, case_id: str, run: CaseRun) -> None:
-    """Write the output of the program for a case of an open set."""
     from nodulebench.io.cases import file_of_case
 
     path = folder / file_of_case(case_id, ".txt")

@@ -113,7 +113,6 @@ class CaseRun:
 
     @property
     def is_unready(self) -> bool:
-        """Whether a program in mode invoke did not become ready."""
         return self.measured.get("startup_seconds") is not None and not self.measured.get("seconds")
 
 
@@ -131,7 +130,6 @@ class Slot:
     _calls: Calls | None = None
 
     def read(self, volume: Volume, name: str) -> CaseRun:
-        """Run the algorithm on an image, under a pseudonym."""
         self.scratch.renew()
         write_case(volume, name, self.scratch.input, self.algorithm.run)
         with watched_cards(self.gpus) as memory:

@@ -25,7 +25,6 @@ from nodulebench.statistics.multiplicity import holm
 
 
 def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:
-    """The group's mean, sample standard deviation and size."""
     group = np.asarray(values, dtype=np.float64)
     if len(group) < 2:
         raise UndefinedError("deviation_too_few")
@@ -148,7 +147,6 @@ def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _require_variation(error: float, values: FloatArray) -> None:
-    """Require a residual larger than rounding errors."""
     if not error > 1e-24 * max(float(np.square(values).sum()), 1e-300):
         raise UndefinedError("differences_constant")
 

@@ -123,7 +123,13 @@ def eliasziw_donner(hits: PairedHits) -> Significance:
     discordant = only_first + only_second
     _require_discordance(float(discordant.sum()))
     correlation = _discordance_correlation(hits, nodules, discordant)
-    inflation = 1 + (_effective_cluster_size(discordant) - 1) * correlation
+    # size-weighted mean number of discordant nodules in patients that have any
+    used = discordant[discordant > 0]
+    units, size = len(used), float(used.mean())
+    if units > 1:
+        typical = size - float(((used - size) ** 2).sum()) / (units * (units - 1) * size)
+        size = typical + units * (size - typical)
+    inflation = 1 + (size - 1) * correlation
     plain = (only_first.sum() - only_second.sum()) ** 2 / discordant.sum()
     statistic = float(plain / inflation)
     p_value = float(stats.chi2.sf(statistic, 1))
@@ -153,16 +159,6 @@ def _discordance_correlation(
         return 0.0
     share = float(discordant.sum()) / total
     return float(pooled / (pooled + share * (1 - pooled)))
-
-
-def _effective_cluster_size(discordant: FloatArray) -> float:
-    """Size-weighted mean number of discordant nodules in patients that have any."""
-    used = discordant[discordant > 0]
-    units, mean = len(used), float(used.mean())
-    if units == 1:
-        return mean
-    typical = mean - float(((used - mean) ** 2).sum()) / (units * (units - 1) * mean)
-    return typical + units * (mean - typical)
 
 
 def _chi_square(method: Notice, of_unit: FloatArray, factor: float) -> Significance:

@@ -65,6 +65,12 @@ def rank_algorithms(
     order = np.argsort(rank, kind="stable")
     comparisons = compare_all(replicates, level=level, better=better, adjustment=adjustment)
     group = _tie_groups([replicates.names[place] for place in order], comparisons, 1 - level)
+    tau = kendall_tau(sign * replicates.value, sign * drawn)
+    tau, method = tau[np.isfinite(tau)], Notice("kendall_tau")
+    stability = Estimate(None, method=method, reason=Notice("algorithms_equal"))
+    if len(tau):
+        limits = percentile_interval(tau, level)
+        stability = Estimate(float(tau.mean()), *limits, level, method)
     return Ranking(
         lines=tuple(
             Ranked(
@@ -78,7 +84,7 @@ def rank_algorithms(
             )
             for place in order
         ),
-        kendall_tau=_stability(kendall_tau(sign * replicates.value, sign * drawn), level),
+        kendall_tau=stability,
         comparisons=comparisons,
     )
 
@@ -101,14 +107,6 @@ def kendall_tau(value: FloatArray, drawn: FloatArray) -> FloatArray:
     tau: FloatArray = np.full(drawn.shape[1], np.nan)
     np.divide(order @ orders, pairs, out=tau, where=pairs > 0)
     return tau
-
-
-def _stability(tau: FloatArray, level: float) -> Estimate:
-    method = Notice("kendall_tau")
-    defined = tau[np.isfinite(tau)]
-    if not len(defined):
-        return Estimate(None, method=method, reason=Notice("algorithms_equal"))
-    return Estimate(float(defined.mean()), *percentile_interval(defined, level), level, method)
 
 
 def _tie_groups(

@@ -86,7 +86,6 @@ CODES: dict[str, Callable[[str], bool]] = {
 
 
 def is_known_text(keyword: str, text: str) -> bool:
-    """Whether the text of an attribute is known to identify no one."""
     return keyword in TEXTS and TEXTS[keyword](text)
 
 

@@ -49,7 +49,6 @@ def encoding_of(dataset: "Dataset") -> tuple[bool, bool]:
 
 
 def encoded(element: HeaderElement, encoding: tuple[bool, bool]) -> bytes:
-    """The bytes of an element in a file."""
     from pydicom.filebase import DicomBytesIO
     from pydicom.filewriter import write_data_element
 
@@ -95,7 +94,6 @@ def _meta_element(number: int, kind: str, value: bytes) -> bytes:
 
 
 def _head(tag: int, kind: str, length: int, encoding: tuple[bool, bool]) -> bytes:
-    """The bytes before the value of an element (PS3.5 7.1)."""
     is_implicit, is_little = encoding
     order = "<" if is_little else ">"
     if is_implicit:
@@ -211,7 +209,6 @@ _FIRST, _SYNTAX, _FIRST_OF_BODY = 0x00020000, 0x00020010, 0x00030000
 
 
 def read_dataset(path: Path) -> "Dataset":
-    """The dataset of a file, its elements as they were read."""
     with needs("images", "DICOM"):
         import pydicom
     try:

@@ -88,14 +88,12 @@ def read_key_table(
 
 
 def key_table_csv(path: Path, own_key: PrivateKey, colleagues: Collection[PublicKey] = ()) -> str:
-    """Who is who, as CSV: one row per series."""
     rows = read_key_table(path, own_key, colleagues)
     return csv_content(pl.DataFrame(rows, infer_schema_length=None))
 
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Lock a file for a short time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path.with_name(f".{path.name}.lock"), path, waits_s=_WAITS_S):
@@ -233,7 +231,6 @@ def _with_cases(table: pl.DataFrame, new_name: Mapping[str, str]) -> pl.DataFram
 
 
 def _new_cases(cases: pl.DataFrame, rows: list[JsonObject]) -> pl.DataFrame:
-    """CASES with the new names and dates of the key table."""
     columns = {"case_id": "new_series", "patient_id": "pseudonym"}
     columns |= {"series_uid": "new_series", "study_uid": "new_study"}
     new = {

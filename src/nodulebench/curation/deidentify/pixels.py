@@ -49,7 +49,6 @@ class Picture:
 
 
 def picture_in(dataset: "Dataset", element: HeaderElement, path: Path) -> Picture:
-    """The image of a slice."""
     syntax = str(dataset.file_meta.TransferSyntaxUID)
     form = _Form.of(dataset)
     if syntax in UNCOMPRESSED:

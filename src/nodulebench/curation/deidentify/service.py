@@ -163,7 +163,6 @@ def _quarantine(dataset: "Dataset") -> None:
 
 
 def quarantine_text(dataset: "Dataset", picture: Picture) -> None:
-    """Refuse an image into which text is drawn."""
     scales = scales_of(dataset, len(picture.frames))
     for number, (frame, scale) in enumerate(zip(picture.frames, scales, strict=True), start=1):
         text = find_text(frame, *scale)
@@ -253,7 +252,6 @@ def quarantine_of(key_table: Path) -> Path:
 def list_quarantine(
     path: Path, files: Iterable[str], left_out: Iterable[tuple[str, Notice]]
 ) -> None:
-    """Update the list of refused files by the outcome of a run."""
     with file_lock(path):
         seen = {_writable(file) for file in files}
         rows = [row for row in _listed(path) if row["file"] not in seen]

@@ -44,7 +44,6 @@ DEFAULT = Settings()
 
 
 def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
-    """Candidates with the network's probability as score."""
     return apply_classifier("m5l", find(chest, settings), settings.weights, settings.least_score)
 
 

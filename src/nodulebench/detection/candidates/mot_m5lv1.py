@@ -62,14 +62,12 @@ DEFAULT = Settings()
 
 
 def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
-    """Candidates with the network's probability as score."""
     return apply_classifier(
         "mot_m5lv1", find(chest, settings), settings.weights, settings.least_score
     )
 
 
 def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
-    """Compact regions of all thresholds, with their features."""
     cubes = chest.resampled(STEP_MM)
     smooth = smoothed(cubes.hu.astype(np.float32, copy=False), settings.blur_mm / STEP_MM)
     lungs = cubes.lungs.mask

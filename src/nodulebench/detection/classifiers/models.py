@@ -99,7 +99,6 @@ class Network:
         return sum(layer.size for layer in layers)
 
     def score(self, features: FloatArray) -> FloatArray:
-        """Probability of a nodule for each row."""
         standard = (features - self.mean) / self.spread
         hidden = np.tanh(standard @ self.hidden_weight + self.hidden_bias)
         output = (hidden @ self.output_weight + self.output_bias)[:, 0]

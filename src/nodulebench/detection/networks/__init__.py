@@ -37,5 +37,4 @@ DETECTION_NETWORKS: "Registry[DetectionNetwork]" = Registry(
 
 
 def network_named(name: str) -> "Network | DetectionNetwork":
-    """A network that scores candidates, or one that finds them."""
     return DETECTION_NETWORKS[name] if name in DETECTION_NETWORKS else NETWORKS[name]

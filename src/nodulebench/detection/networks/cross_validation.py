@@ -130,7 +130,6 @@ def train_without(
 
 
 def planned_card(name: str, fold: int | None, course: Course) -> ModelCard:
-    """The card of a training before anything came of it."""
     examples, origin = course.examples, course.origin
     how = course.recipe or network_named(name).recipe
     known = sorted(set(examples.fold.tolist()) - {NO_FOLD})

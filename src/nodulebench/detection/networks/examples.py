@@ -249,7 +249,6 @@ def read_examples(folder: Path) -> Examples:
 
 
 def _fits(about: object, arrays: JsonObject) -> bool:
-    """Whether the lengths of all arrays agree."""
     scans, places = arrays["scans"], arrays["places"]
     if not isinstance(about, dict) or about.get("schema") != SCHEMA:
         return False

@@ -295,7 +295,6 @@ def patches_a_second(
 
 
 def _wait(device: torch.device) -> None:
-    """Until a GPU has finished all its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 

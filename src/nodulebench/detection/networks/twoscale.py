@@ -61,7 +61,6 @@ class TwoScale(nn.Module):
         )
 
     def forward(self, patches: Tensor) -> Tensor:
-        """Patches n x 2 x 32 x 32 x 32 -> no nodule, nodule."""
         maps = self.see(patches.flatten(0, 1)[:, None])
         pooled = torch.cat([maps.mean(dim=(2, 3, 4)), maps.amax(dim=(2, 3, 4))], dim=1)
         logits: Tensor = self.judge(pooled.reshape(len(patches), -1))

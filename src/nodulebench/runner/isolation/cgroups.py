@@ -71,7 +71,6 @@ class Group:
         return f"/{self.folders[0].relative_to(tree)}"
 
     def inner(self) -> "dict[str, Group]":
-        """Return the groups that others created in it, by their names."""
         with suppress(OSError):
             names = [path.name for path in self.folders[0].iterdir() if path.is_dir()]
             return {
@@ -95,7 +94,6 @@ class Group:
             time.sleep(0.001)
 
     def remove(self) -> None:
-        """Remove the group; it must be empty."""
         for folder in self.folders:
             deadline = time.monotonic() + _ENDING_S
             while folder.is_dir():

@@ -125,7 +125,6 @@ class Container:
         return ("nsenter", f"--target={self.child}", "--net", "--")
 
     def wait_until_started(self) -> None:
-        """Wait until the program has begun, or the client has ended."""
         deadline = time.monotonic() + _STARTS_S
         while (ended := _ended(self.process.pid)) is None:
             pids = {pid for group in self._inside() for pid in group.pids() if _is_program(pid)}
@@ -261,7 +260,6 @@ def run_words(job: Job, group: str) -> list[str]:
 
 
 def mounted(source: Path | str, target: str, *, is_writable: bool = False) -> list[str]:
-    """Return the options that mount a folder or file."""
     if any(letter in f"{source}{target}" for letter in ',"\n'):
         what = "has a comma or a quotation mark in its path, which engines cannot mount."
         raise InputError.at(source, what, "Move it, or use --isolation bubblewrap.")
@@ -294,7 +292,6 @@ def _is_program(pid: int) -> bool:
 
 
 def _call(words: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[bytes]":
-    """Call an engine and wait for the answer."""
     try:
         return subprocess.run(  # noqa: S603
             words,
@@ -372,7 +369,6 @@ class Docker(Engine):
             return self._images[content]
 
     def _sweep(self) -> None:
-        """Remove the containers of killed runs."""
         names = self._ask("ps", "--all", f"--filter=label={LABEL}", "--format={{.Names}}")
         for name in names.split():
             known = name.removeprefix(f"{LABEL}-").rpartition("-")[0]

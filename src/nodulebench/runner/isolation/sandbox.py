@@ -92,9 +92,7 @@ class Running(Protocol):
 
     process: "subprocess.Popen[bytes]"
 
-    def usage(self) -> Usage:
-        """Return what it has used so far."""
-        ...
+    def usage(self) -> Usage: ...
 
     def kill(self) -> None:
         """Kill it with its children, and wait until all have ended."""
@@ -134,7 +132,6 @@ class Isolation(Protocol):
 
 
 def close_streams(process: "subprocess.Popen[bytes]") -> None:
-    """Close the streams of a program, even broken ones."""
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             with suppress(OSError):
@@ -182,7 +179,6 @@ class BareRunning:
     process: "subprocess.Popen[bytes]"
 
     def usage(self) -> Usage:
-        """Return nothing: usage is not measured."""
         return Usage()
 
     def kill(self) -> None:
@@ -192,7 +188,6 @@ class BareRunning:
         self.process.wait()
 
     def network_of(self) -> tuple[str, ...]:
-        """Return nothing: it uses the network of this machine."""
         return ()
 
 

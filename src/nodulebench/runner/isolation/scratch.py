@@ -54,7 +54,6 @@ class Scratch:
 
     @property
     def space(self) -> Path:
-        """Files of the isolation."""
         return self.folder / "s"
 
     @property
@@ -63,9 +62,11 @@ class Scratch:
         return self.folder.with_name(f"{self.folder.name}-taken")
 
     def renew(self) -> None:
-        """Empty both folders, for the next case."""
-        for folder in (self.input, self.output):
-            _empty(folder)
+        for entry in (*os.scandir(self.input), *os.scandir(self.output)):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                Path(entry.path).unlink(missing_ok=True)
 
     def reachable(self, mounts: Iterable[Mount]) -> tuple[Mount, ...]:
         """Return the same mounts from paths that the program's user can reach.
@@ -139,7 +140,6 @@ def in_own_thread(work: Callable[[], Result]) -> Result:
 
 
 def make_scratch(folder: Path, output_bytes: int, isolation: Isolation) -> Scratch:
-    """Create the scratch folder of this thread's sandboxes."""
     folder.mkdir(mode=0o700, parents=True)
     is_capped = isolation.sees_our_mounts and _own_mounts() and _mount_memory(folder, 0)
     scratch = Scratch(folder, output_bytes, is_capped)
@@ -161,14 +161,6 @@ def remove_scratch(scratch: Scratch) -> None:
     if scratch.is_capped:  # with all mounts below it
         _libc().umount2(os.fsencode(scratch.folder), _DETACH)
     shutil.rmtree(scratch.folder, ignore_errors=True)
-
-
-def _empty(folder: Path) -> None:
-    for entry in os.scandir(folder):
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path, ignore_errors=True)
-        else:
-            Path(entry.path).unlink(missing_ok=True)
 
 
 def _own_mounts() -> bool:

@@ -78,7 +78,6 @@ class SelfTest:
         return tuple(name for name in PROTECTIONS if not self.holds.get(name, False))
 
     def require_passed(self) -> None:
-        """Require that all protections work."""
         if self.problem:
             raise InputError(Problem(f"isolation '{self.isolation}'", self.problem))
         if not self.is_passed:

@@ -54,7 +54,6 @@ def watch(
     output: ProgramOutput,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Ended:
-    """Wait for a program until its time limit; then it is killed."""
     process, start = running.process, time.monotonic()
     if process.stdin is not None:
         with suppress(OSError):
@@ -121,7 +120,6 @@ def _hear_rest(ready: selectors.BaseSelector, ended: int, output: ProgramOutput)
 
 
 def higher(first: int | None, other: int | None) -> int | None:
-    """Return the higher of two numbers, ignoring None."""
     return other if first is None else first if other is None else max(first, other)
 
 
