@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import polars as pl
 
@@ -31,7 +31,7 @@ from nodulebench.report.key_tables import (
 )
 from nodulebench.report.pages.templates import Block
 from nodulebench.report.rules import difference_table, flip_table, uses_table
-from nodulebench.report.strata import strata_tables
+from nodulebench.report.strata import agreement_chart, strata_tables
 from nodulebench.report.summary import (
     about_intervals,
     answer,
@@ -120,8 +120,10 @@ MEASURED_STRATA = ("type", "size", "density")
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class Content(Block):
     """The content of a report, from the top."""
+
+    macro: ClassVar[str] = "report"
 
     translate: Translator
     audience: Audience
@@ -167,16 +169,28 @@ def report_content(
     document, is_lab = document.soundly, audience == "lab"
     if not is_lab:
         document, curves, attachments = for_developers(document, curves, attachments)
-    drawn = by_curve(curves)
+    drawn, compared = by_curve(curves), []
+    if document.comparisons or attachments.combinations:
+        from nodulebench.report.comparison import combination_tables, comparison_blocks
+
+        compared = [
+            *comparison_blocks(document, translate),
+            *combination_tables(attachments.combinations, translate),
+        ]
     sections = {
-        "compared": _compared(document, attachments, translate),
+        "compared": compared,
         "curves": _curves(document, drawn, translate),
         "strata": _strata(document, translate),
         "errors": _errors(document, attachments, translate),
     }
     details = {
         "rules": _rules(document, attachments, translate),
-        "test_set": _test_set(document, attachments, translate),
+        "test_set": side_by_side(
+            [
+                diameter_chart(document, translate),
+                agreement_chart(attachments.agreement, translate),
+            ]
+        ),
         "extras": _extras(document, drawn, translate),
         "literature": [literature_table(document, translate)],
         "metrics": _folded(
@@ -194,6 +208,14 @@ def report_content(
         ],
         "checklist": [checklist_table(document, translate)],
     }
+    shown = [
+        [
+            Section(name.replace("_", "-"), translate(f"section.{name}"), having, part is sections)
+            for name, blocks in part.items()
+            if (having := [block for block in blocks if block is not None])
+        ]
+        for part in (sections, details)
+    ]
     issued = issued_by(document, attachments.issued)
     return Content(
         translate=translate,
@@ -212,25 +234,13 @@ def report_content(
         key_table=key_table(leading_rules(document), translate),
         paragraphs=paragraphs(document, translate),
         about_intervals=about_intervals(document, translate),
-        sections=_shown(sections, translate, is_open=True),
-        details=_shown(details, translate, is_open=False),
+        sections=shown[0],
+        details=shown[1],
         signatures=signature_table(issued, translate),
     )
 
 
 Blocks = Sequence[Block | None]
-
-
-def _shown(contents: dict[str, Blocks], translate: Translator, *, is_open: bool) -> list[Section]:
-    """The sections that have something to show."""
-    having = {
-        name: [block for block in blocks if block is not None] for name, blocks in contents.items()
-    }
-    return [
-        Section(name.replace("_", "-"), translate(f"section.{name}"), blocks, is_open)
-        for name, blocks in having.items()
-        if blocks
-    ]
 
 
 def _folded(parts: Mapping[str, Blocks]) -> list[Block]:
@@ -297,17 +307,6 @@ def _rules(document: Document, attachments: ReportAttachments, translate: Transl
     ]
 
 
-def _compared(document: Document, attachments: ReportAttachments, translate: Translator) -> Blocks:
-    if not (document.comparisons or attachments.combinations):
-        return []
-    from nodulebench.report.comparison import combination_tables, comparison_blocks
-
-    return [
-        *comparison_blocks(document, translate),
-        *combination_tables(attachments.combinations, translate),
-    ]
-
-
 def _strata(document: Document, translate: Translator) -> Blocks:
     charts: list[Block | None] = []
     if len(document.algorithms) > 1:
@@ -338,17 +337,6 @@ def _errors(document: Document, attachments: ReportAttachments, translate: Trans
     if attachments.causes is not None:
         blocks += cause_blocks(attachments.causes, document, translate)
     return blocks
-
-
-def _test_set(document: Document, attachments: ReportAttachments, translate: Translator) -> Blocks:
-    from nodulebench.report.strata import agreement_chart
-
-    return side_by_side(
-        [
-            diameter_chart(document, translate),
-            agreement_chart(attachments.agreement, translate),
-        ]
-    )
 
 
 def _extras(document: Document, curves: Curves, translate: Translator) -> Blocks:

@@ -40,16 +40,22 @@ def render_html(
 
 
 def page(content: Content) -> str:
+    """The page of this content."""
     translate = content.translate
+    links = [(section.name, section.title) for section in content.sections]
+    names = ["key"] if content.verdict is None else ["verdict", "key"]
+    links = [(name, translate(f"section.{name}")) for name in names] + links
+    if content.details:
+        links.append(("details", translate("section.details")))
     return framed_page(
         PageFrame(
-            template="report.html",
             title=content.title,
             about=content.protocol,
             kind=translate("page.kind" if content.audience == "lab" else "page.kind_developer"),
             lead=content.answer,
             facts=content.facts,
-            sections=content.sections,
+            sections=[content],
+            links=links,
             contents=translate("page.contents"),
             find=translate("page.find"),
             footer=(
@@ -60,6 +66,5 @@ def page(content: Content) -> str:
             ),
             version=content.version,
             language=translate("language.code"),
-        ),
-        content=content,
+        )
     )

@@ -99,11 +99,13 @@ class PageFrame:
     facts: Sequence[tuple[str, str]]
     """Names and values below the lead."""
     sections: Sequence[Block]
-    """The body; every section has an entry in the contents."""
+    """The body."""
     footer: Sequence[str]
     """How the page was made, a paragraph each."""
     version: str
     """Version of NoduleBench."""
+    links: Sequence[tuple[str, str]] = ()
+    """The contents: anchors and titles; empty: those of the sections."""
     about: str = ""
     """Added to the heading in the title of the window."""
     language: str = "en"
@@ -116,22 +118,21 @@ class PageFrame:
     """Name of a style sheet that is added to those of every page."""
     script: str = "report.js"
     """Name of the only script that may run."""
-    template: str = "page.html"
-    """A template that extends ``page.html``."""
 
 
-def framed_page(frame: PageFrame, **values: object) -> str:
+def framed_page(frame: PageFrame) -> str:
     """A whole page; nothing outside the file is ever loaded."""
     code = asset(frame.script)
     sheets = ("charts.css", "blocks.css", "page.css", *([frame.style] if frame.style else []))
     return page(
-        frame.template,
+        "page.html",
         title=f"{frame.title} – {frame.about}" if frame.about else frame.title,
         heading=frame.title,
         kind=frame.kind,
         lead=frame.lead,
         facts=frame.facts,
         sections=frame.sections,
+        links=frame.links,
         footer=frame.footer,
         version=frame.version,
         language=frame.language,
@@ -140,5 +141,4 @@ def framed_page(frame: PageFrame, **values: object) -> str:
         style=Markup(colour_variables() + "".join(map(asset, sheets))),  # noqa: S704 - our own
         script=Markup(code),  # noqa: S704 - our own
         script_digest=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
-        **values,
     )
