@@ -11,7 +11,7 @@ import polars as pl
 
 from nodulebench.evaluation.result_folder import read_document
 from nodulebench.i18n.translator import translator
-from nodulebench.report.curves import by_curve, froc_charts
+from nodulebench.report.curves import FROC, by_curve, curve_charts
 from nodulebench.report.pages.svg import on_paper
 
 
@@ -19,7 +19,7 @@ def froc_picture(result: Path) -> str:
     """The first FROC of a result folder as an SVG document."""
     document = read_document(result)
     curves = by_curve(pl.read_parquet(result / "curves.parquet"))
-    return on_paper(froc_charts(document, curves, translator())[0].svg)
+    return on_paper(curve_charts(document, curves, FROC, translator())[0].svg)
 
 
 if __name__ == "__main__":

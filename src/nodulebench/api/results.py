@@ -108,14 +108,14 @@ class Result(Evaluation):
             UnknownNameError: if there is no such rule.
         """
         from nodulebench.report.charts import with_legend
-        from nodulebench.report.curves import by_curve, froc_charts
+        from nodulebench.report.curves import FROC, by_curve, curve_charts
         from nodulebench.report.pages.svg import on_paper
 
         curves = curve_table(self)
         if rule is not None:
             _require(rule, "rule", curves["rule"].unique(maintain_order=True))
             curves = curves.filter(pl.col("rule") == rule)
-        charts = froc_charts(self.document, by_curve(curves), translator())
+        charts = curve_charts(self.document, by_curve(curves), FROC, translator())
         if not charts:
             raise InputError.at("plot", "there is no FROC.", "Give marks with scores.")
         return Picture(charts[0].title, on_paper(with_legend(charts[0])))

@@ -12,12 +12,13 @@ from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Fold, Section, Side, Table, closed_if_long, tables_of
 from nodulebench.report.charts import switched
 from nodulebench.report.curves import (
+    FROC,
+    OTHER_CURVES,
     Curves,
     by_curve,
+    curve_charts,
     diameter_chart,
     find_sweeps,
-    froc_charts,
-    other_charts,
     parameter_charts,
     sweep_charts,
     tolerance_chart,
@@ -37,7 +38,6 @@ from nodulebench.report.summary import (
     answer,
     facts,
     headline,
-    leading_result,
     paragraphs,
     title,
 )
@@ -162,6 +162,7 @@ def report_content(
 ) -> Content:
     """The content of a report for an audience, in a language."""
     from nodulebench.report.checklist import checklist_table
+    from nodulebench.report.errors import error_blocks
     from nodulebench.report.literature import literature_table
     from nodulebench.report.methods import method_blocks, spread_tables
 
@@ -181,7 +182,7 @@ def report_content(
         "compared": compared,
         "curves": _curves(document, drawn, translate),
         "strata": _strata(document, translate),
-        "errors": _errors(document, attachments, translate),
+        "errors": error_blocks(document, attachments, translate),
     }
     details = {
         "rules": _rules(document, attachments, translate),
@@ -193,7 +194,7 @@ def report_content(
         ),
         "extras": _extras(document, drawn, translate),
         "literature": [literature_table(document, translate)],
-        "metrics": _folded(
+        "metrics": folded(
             {
                 algorithm.name: [metrics_table(algorithm, translate)]
                 for algorithm in document.algorithms
@@ -243,7 +244,7 @@ def report_content(
 Blocks = Sequence[Block | None]
 
 
-def _folded(parts: Mapping[str, Blocks]) -> list[Block]:
+def folded(parts: Mapping[str, Blocks]) -> list[Block]:
     """A single part as it is; several parts each under its name; empty ones are left out."""
     having = {name: [block for block in part if block is not None] for name, part in parts.items()}
     having = {name: blocks for name, blocks in having.items() if blocks}
@@ -277,12 +278,12 @@ def _curves(document: Document, curves: Curves, translate: Translator) -> Blocks
         if result.readings(name)
     ]
     return [
-        switched(froc_charts(document, curves, translate)),
+        switched(curve_charts(document, curves, FROC, translate)),
         *(
             closed_if_long(readings_table(document, name, translate))
             for name in dict.fromkeys((*READINGS, *read))
         ),
-        switched(other_charts(document, curves, translate)),
+        switched(curve_charts(document, curves, OTHER_CURVES, translate)),
     ]
 
 
@@ -319,24 +320,7 @@ def _strata(document: Document, translate: Translator) -> Blocks:
         algorithm.name: side_by_side(strata_tables(algorithm, minimum, translate))
         for algorithm in document.algorithms
     }
-    return [*side_by_side(charts), *_folded(tables)]
-
-
-def _errors(document: Document, attachments: ReportAttachments, translate: Translator) -> Blocks:
-    from nodulebench.report.errors import algorithm_errors, cause_blocks
-
-    blocks = _folded(
-        {
-            algorithm.name: algorithm_errors(
-                document, attachments, algorithm.name, *leading, translate
-            )
-            for algorithm in document.algorithms
-            if (leading := leading_result(document, algorithm)) is not None
-        }
-    )
-    if attachments.causes is not None:
-        blocks += cause_blocks(attachments.causes, document, translate)
-    return blocks
+    return [*side_by_side(charts), *folded(tables)]
 
 
 def _extras(document: Document, curves: Curves, translate: Translator) -> Blocks:
@@ -355,4 +339,4 @@ def _extras(document: Document, curves: Curves, translate: Translator) -> Blocks
             tolerances = tolerance_chart(document, curves, algorithm.name, rule, translate)
             blocks = [*tolerances, *side_by_side(charts), Side(tables)]
             shown.setdefault(algorithm.name, {})[translate.word(rule)] = blocks
-    return _folded({name: _folded(parts) for name, parts in shown.items()})
+    return folded({name: folded(parts) for name, parts in shown.items()})

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from math import ceil, floor, log2
 from typing import Any
 
@@ -27,6 +27,7 @@ from nodulebench.report.pages.svg import Axis, Style, nice_ticks, whole_ticks
 
 LEAST_LABEL_GAP = 46
 FIFTHS = tuple((n / 5, f"{n / 5:.1f}") for n in range(6))
+FROC = ("froc",)
 OTHER_CURVES = ("precision_recall", "afroc", "wafroc", "case_roc", "lroc", "malignancy_roc")
 """Curves drawn on two linear axes from 0 to 1."""
 TOLERANCE = "froc_tolerance_"
@@ -34,6 +35,9 @@ TOLERANCES_SHOWN = ("0", "0.5", "inf")
 """The tolerances for size error whose FROC curves are drawn, as in Fotin 2008."""
 
 Curves = dict[tuple[str, str, str], pl.DataFrame]
+"""The table of each curve by algorithm, rule and name."""
+Key = tuple[str, str]
+"""An algorithm and a rule."""
 
 
 def by_curve(curves: pl.DataFrame) -> Curves:
@@ -41,48 +45,47 @@ def by_curve(curves: pl.DataFrame) -> Curves:
     return {(str(key[0]), str(key[1]), str(key[2])): part for key, part in parts.items()}
 
 
-def froc_charts(document: Document, curves: Curves, translate: Translator) -> list[Chart]:
-    """The FROC: one chart of all rules for one algorithm, otherwise one chart for each rule."""
-    x_axis = rate_axis(document.protocol.operating_points, translate)
-    y_axis = Axis(translate("axis.sensitivity"), 0.0, 1.0, FIFTHS)
+def curve_charts(
+    document: Document, curves: Curves, names: Sequence[str], translate: Translator
+) -> list[Chart]:
+    """Each curve: all rules in one chart for one algorithm, otherwise one chart for each rule."""
+    protocol, rules = document.protocol, document.rules
+    algorithms = [algorithm.name for algorithm in document.algorithms]
+    groups = [
+        (translate.word(rule), [(name, (name, rule)) for name in algorithms]) for rule in rules
+    ]
+    if len(algorithms) == 1:
+        (only,) = algorithms
+        groups = [(only, [(translate.word(rule), (only, rule)) for rule in rules])]
     charts = []
-    for title, members in _groups(document, translate):
-        drawn = _drawn_series(curves, members, "froc")
+    for curve, (title, members) in product(names, groups):
+        drawn = _drawn_series(document, curves, members, curve)
         if not drawn:
             continue
-        series = [
-            replace(member, line=replace(member.line, points=_operating_points(document, *key)))
-            for key, member in drawn.items()
-        ]
-        points = series[0].line.points
-        across = [WIDTH * x_axis.place(x) for x, _, _ in points]
-        has_room = all(right - left >= LEAST_LABEL_GAP for left, right in pairwise(across))
-        if len(series) == 1 and has_room:  # a single curve is labelled with its sensitivities
-            points = tuple((x, y, decimals(y)) for x, y, _ in points)
-            series = [replace(series[0], line=replace(series[0].line, points=points))]
-        further = [translate("curve.markers")]
-        if any(member.line.x[-1] < x_axis.high for member in series):
-            further.append(translate("curve.dotted"))
-        remarks = _remarks(document, members, drawn, translate, further)
-        heading = translate("curve.title", curve="FROC", of=title)
-        charts.append(readable_chart(heading, x_axis, y_axis, series, remarks, translate))
-    return charts
-
-
-def other_charts(document: Document, curves: Curves, translate: Translator) -> list[Chart]:
-    """The curves other than FROC that the evaluation holds."""
-    charts = []
-    for curve in OTHER_CURVES:
-        for title, members in _groups(document, translate):
-            drawn = _drawn_series(curves, members, curve)
-            if drawn:
-                x_axis, y_axis = (
-                    Axis(translate(f"curve.{curve}.{axis}"), 0.0, 1.0, FIFTHS) for axis in "xy"
-                )
-                series = list(drawn.values())
-                remarks = _remarks(document, members, drawn, translate)
-                heading = translate("curve.title", curve=translate(f"curve.{curve}"), of=title)
-                charts.append(readable_chart(heading, x_axis, y_axis, series, remarks, translate))
+        series, remarks, name = list(drawn.values()), [], f"curve.{curve}"
+        if any(member.line.band is not None for member in series):
+            is_official = protocol.interval.method == "luna16"
+            key = "curve.official_band" if is_official else "curve.band"
+            remarks.append(translate(key, level=percent(protocol.interval.level)))
+        if curve == "froc":
+            x_axis = rate_axis(protocol.operating_points, translate)
+            y_axis = Axis(translate("axis.sensitivity"), 0.0, 1.0, FIFTHS)
+            across = [WIDTH * x_axis.place(x) for x, _, _ in series[0].line.points]
+            has_room = all(right - left >= LEAST_LABEL_GAP for left, right in pairwise(across))
+            if len(series) == 1 and has_room:  # a single curve is labelled with its sensitivities
+                line = series[0].line
+                points = tuple((x, y, decimals(y)) for x, y, _ in line.points)
+                series = [replace(series[0], line=replace(line, points=points))]
+            remarks.append(translate("curve.markers"))
+            if any(member.line.x[-1] < x_axis.high for member in series):
+                remarks.append(translate("curve.dotted"))
+        else:
+            x_axis, y_axis = (Axis(translate(f"{name}.{axis}"), 0.0, 1.0, FIFTHS) for axis in "xy")
+        if absent := [member for member, key in members if key not in drawn]:
+            remarks.append(translate("curve.without", names=translate.listed(absent)))
+        shown = "FROC" if curve == "froc" else translate(name)
+        heading = translate("curve.title", curve=shown, of=title)
+        charts.append(readable_chart(heading, x_axis, y_axis, series, tuple(remarks), translate))
     return charts
 
 
@@ -110,24 +113,16 @@ def rate_axis(operating_points: Sequence[float], translate: Translator) -> Axis:
     return Axis(title, 2.0**low, 2.0**high, ticks, is_log=True, reading=reading)
 
 
-Member = tuple[str, tuple[str, str]]
-
-
-def _groups(document: Document, translate: Translator) -> list[tuple[str, list[Member]]]:
-    """The charts to draw: title, and for each series its name, algorithm and rule."""
-    algorithms = [algorithm.name for algorithm in document.algorithms]
-    rules = document.rules
-    if len(algorithms) == 1:
-        return [(algorithms[0], [(translate.word(rule), (algorithms[0], rule)) for rule in rules])]
-    return [(translate.word(rule), [(name, (name, rule)) for name in algorithms]) for rule in rules]
-
-
 def _drawn_series(
-    curves: Curves, members: list[Member], curve: str
-) -> dict[tuple[str, str], Series]:
+    document: Document, curves: Curves, members: list[tuple[str, Key]], curve: str
+) -> dict[Key, Series]:
     """The series that have such a curve; a member keeps its style in every chart."""
     having = [(number, *member) for number, member in enumerate(members)]
     having = [member for member in having if (*member[2], curve) in curves]
+    readings = {
+        (algorithm.name, rule): result.readings("sensitivity_at_fp_rate")
+        for algorithm, rule, result in document.results
+    }
     drawn = {}
     for number, name, key in having:
         series = _series(name, curves[*key, curve], Style(number))
@@ -135,6 +130,13 @@ def _drawn_series(
         if len(having) <= MOST_BANDS and low is not None and high is not None:
             band = low["x"].to_numpy(), low["y"].to_numpy(), high["y"].to_numpy()
             series = replace(series, line=replace(series.line, band=band))
+        if curve == "froc":
+            points = tuple(
+                (float(at), reading.value, "")
+                for at, reading in readings[key].items()
+                if reading.value is not None
+            )
+            series = replace(series, line=replace(series.line, points=points))
         drawn[key] = series
     return drawn
 
@@ -142,38 +144,6 @@ def _drawn_series(
 def _series(name: str, table: pl.DataFrame, style: Style) -> Series:
     x, y, threshold = (table[column].to_numpy() for column in ("x", "y", "threshold"))
     return Series(name, Line(x, y, style), threshold)
-
-
-def _operating_points(
-    document: Document, algorithm: str, rule: str
-) -> tuple[tuple[float, float, str], ...]:
-    """The readings in the document: rate, sensitivity, no label."""
-    results = next(summary for summary in document.algorithms if summary.name == algorithm).rules
-    readings = results[rule].readings("sensitivity_at_fp_rate")
-    return tuple(
-        (float(key), reading.value, "")
-        for key, reading in readings.items()
-        if reading.value is not None
-    )
-
-
-def _remarks(
-    document: Document,
-    members: list[Member],
-    drawn: dict[tuple[str, str], Series],
-    translate: Translator,
-    further: Sequence[str] = (),
-) -> tuple[str, ...]:
-    """What the bands are, further remarks, and which members have no such curve."""
-    remarks = []
-    if any(member.line.band is not None for member in drawn.values()):
-        is_official = document.protocol.interval.method == "luna16"
-        key = "curve.official_band" if is_official else "curve.band"
-        remarks.append(translate(key, level=percent(document.protocol.interval.level)))
-    remarks += further
-    if names := [name for name, key in members if key not in drawn]:
-        remarks.append(translate("curve.without", names=translate.listed(names)))
-    return tuple(remarks)
 
 
 INFINITY_AT = 1.15

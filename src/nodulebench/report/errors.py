@@ -15,10 +15,11 @@ from nodulebench.i18n.numbers import UNDEFINED, decimals, rate, significant, who
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Head, Paragraphs, Side, Table, case, count, head, short, words
 from nodulebench.report.charts import Bars, Chart, Value, row_chart
-from nodulebench.report.content import ReportAttachments
+from nodulebench.report.content import ReportAttachments, folded
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.svg import Axis, Fill, whole_ticks
 from nodulebench.report.pages.templates import Block
+from nodulebench.report.summary import leading_result
 
 if TYPE_CHECKING:
     from nodulebench.core.json_types import JsonObject
@@ -90,25 +91,27 @@ def _misses(document: Document, misses: pl.DataFrame, translate: Translator) -> 
     has_types = shown["type"].null_count() < shown.height
     rows = []
     for row in shown.iter_rows(named=True):
+        told = error_words(row, translate)
         diameter = UNDEFINED if row["diameter_mm"] is None else decimals(row["diameter_mm"], 1)
         cells: dict[Head, Cell] = {
             "head.case": case(row["case_id"]),
-            "misses.place": short(place_words(row)),
+            "misses.place": short(told["place"]),
             "head.diameter_mm": Cell(diameter),
         }
         if has_types:
             kind = translate.word(row["type"]) if row["type"] else UNDEFINED
             cells["head.type"] = short(kind)
-        cells["misses.found"] = short(detection_words(row, translate))
-        cells["misses.nearest"] = short(near_mark_words(row, translate))
+        cells["misses.found"] = short(told["found"])
+        cells["misses.nearest"] = short(told["nearest_mark"])
         if len(document.algorithms) > 1:
             cells["misses.also"] = words(row["also_missed_by"] or UNDEFINED)
         rows.append(cells)
     caption = translate("misses.caption")
     if point is not None:
         caption = translate("misses.caption_at", rate=rate(point))
-    left = misses.height - shown.height
-    remark = _remark(translate("misses.remark"), left, "misses.csv", translate)
+    sentences, left = [translate("misses.remark")], misses.height - shown.height
+    sentences += [translate("misses.more", count=left, file="misses.csv")] if left else []
+    remark = translate.sentences(sentences)
     return Table.of(caption, rows, translate, remark=remark)
 
 
@@ -117,51 +120,51 @@ def _false_positives(falses: pl.DataFrame, translate: Translator) -> Table | Non
     has_causes = "cause" in shown.columns and shown["cause"].is_not_null().any()
     rows = []
     for row in shown.iter_rows(named=True):
+        told = error_words(row, translate)
         cells: dict[Head, Cell] = {
             "head.case": case(row["case_id"]),
-            "misses.place": short(place_words(row)),
+            "misses.place": short(told["place"]),
             "head.score": Cell(UNDEFINED if row["score"] is None else significant(row["score"])),
-            "misses.nearest_nodule": short(near_nodule_words(row, translate)),
+            "misses.nearest_nodule": short(told["nearest_nodule"]),
         }
         if has_causes:
             cells["causes.cause"] = words(translate.word(row["cause"] or ""))
         rows.append(cells)
-    left = falses.height - shown.height
-    remark = _remark(translate("misses.remark_falses"), left, "false_positives.csv", translate)
+    sentences, left = [translate("misses.remark_falses")], falses.height - shown.height
+    sentences += [translate("misses.more", count=left, file="false_positives.csv")] if left else []
+    remark = translate.sentences(sentences)
     return Table.of(translate("misses.false_positives"), rows, translate, remark=remark)
 
 
-def _remark(remark: str, left: int, file: str, translate: Translator) -> str:
-    more = [translate("misses.more", count=left, file=file)] if left else []
-    return translate.sentences([remark, *more])
+def error_words(row: Mapping[str, Any], translate: Translator) -> dict[str, str]:
+    """What a row of MISSES or FALSE_POSITIVES says, in words.
 
-
-def place_words(row: Mapping[str, Any]) -> str:
-    return ", ".join(decimals(row[axis], 1) for axis in PLACE)
-
-
-def detection_words(row: Mapping[str, Any], translate: Translator) -> str:
-    """From which score down it is found, and at how many false positives."""
-    if row["found_from_score"] is None:
-        return translate("misses.never")
-    score, falses = significant(row["found_from_score"]), decimals(row["found_from_fp"], 2)
-    return translate("misses.from", score=score, rate=falses)
-
-
-def near_mark_words(row: Mapping[str, Any], translate: Translator) -> str:
-    if row["nearest_mark_mm"] is None:
-        return translate("misses.no_mark")
-    distance, score = decimals(row["nearest_mark_mm"], 1), row["nearest_mark_score"]
-    if score is None:
-        return translate("misses.distance", distance=distance)
-    return translate("misses.distance_score", distance=distance, score=significant(score))
-
-
-def near_nodule_words(row: Mapping[str, Any], translate: Translator) -> str:
-    if row["nearest_nodule_mm"] is None:
-        return translate("misses.no_nodule")
-    distance = translate("misses.distance", distance=decimals(row["nearest_nodule_mm"], 1))
-    return translate("misses.ignored", distance=distance) if row["nearest_is_ignored"] else distance
+    ``place``, and of a nodule ``found`` (from which score down, and at how many false positives)
+    and ``nearest_mark``, of a mark ``nearest_nodule``.
+    """
+    told = {"place": ", ".join(decimals(row[axis], 1) for axis in PLACE)}
+    if "found_from_score" in row:
+        told["found"] = translate("misses.never")
+        if row["found_from_score"] is not None:
+            score, falses = significant(row["found_from_score"]), decimals(row["found_from_fp"], 2)
+            told["found"] = translate("misses.from", score=score, rate=falses)
+        told["nearest_mark"] = translate("misses.no_mark")
+        if row["nearest_mark_mm"] is not None:
+            distance, score = decimals(row["nearest_mark_mm"], 1), row["nearest_mark_score"]
+            told["nearest_mark"] = (
+                translate("misses.distance", distance=distance)
+                if score is None
+                else translate("misses.distance_score", distance=distance, score=significant(score))
+            )
+    if "nearest_nodule_mm" in row:
+        told["nearest_nodule"] = translate("misses.no_nodule")
+        if row["nearest_nodule_mm"] is not None:
+            near = translate("misses.distance", distance=decimals(row["nearest_nodule_mm"], 1))
+            is_ignored = row["nearest_is_ignored"]
+            told["nearest_nodule"] = (
+                translate("misses.ignored", distance=near) if is_ignored else near
+            )
+    return told
 
 
 MOST_APART = 4
@@ -170,22 +173,26 @@ CAUSES = ("vessel", "scar", "spine", "mediastinum", "motion", "noise")
 """Causes that readers tag false positives with (LUNA16)."""
 
 
-def algorithm_errors(
-    document: Document,
-    attachments: ReportAttachments,
-    name: str,
-    rule: str,
-    result: RuleSummary,
-    translate: Translator,
+def error_blocks(
+    document: Document, attachments: ReportAttachments, translate: Translator
 ) -> list[Block]:
-    """Where an algorithm errs under its leading rule: nodules, marks, cases, and image patches."""
-    blocks: list[Block] = miss_blocks(document, attachments, (name, rule), translate)
-    if worst := worst_case_tables(result, translate):
-        blocks.append(Side(worst))
-    patches = [patch for patch in attachments.patches if patch.algorithm == name]
-    if patches:
-        blocks += galleries(patches, translate, result.counts)
-    return blocks
+    """Where algorithms err under their leading rules: nodules, marks, cases, patches, causes."""
+    by_algorithm: dict[str, list[Block]] = {}
+    for algorithm in document.algorithms:
+        leading = leading_result(document, algorithm)
+        if leading is None:
+            continue
+        rule, result = leading
+        blocks = miss_blocks(document, attachments, (algorithm.name, rule), translate)
+        if worst := worst_case_tables(result, translate):
+            blocks.append(Side(worst))
+        patches = [patch for patch in attachments.patches if patch.algorithm == algorithm.name]
+        if patches:
+            blocks += galleries(patches, translate, result.counts)
+        by_algorithm[algorithm.name] = blocks
+    causes = attachments.causes
+    found = [] if causes is None else cause_blocks(causes, document, translate)
+    return [*folded(by_algorithm), *found]
 
 
 def worst_case_tables(result: RuleSummary, translate: Translator) -> list[Table]:
@@ -289,20 +296,20 @@ class Patch:
 
     def details(self, translate: Translator) -> list[str]:
         """Its place, how it was found or missed, and what is nearest to it."""
-        facts = self.facts
-        if not facts:
+        if not self.facts:
             return []
-        lines = [translate("gallery.place", place=place_words(facts))]
+        told = error_words(self.facts, translate)
+        lines = [translate("gallery.place", place=told["place"])]
         if self.kind == "missed":
             lines += [
-                translate("gallery.found", found=detection_words(facts, translate)),
-                translate("gallery.nearest_mark", nearest=near_mark_words(facts, translate)),
+                translate("gallery.found", found=told["found"]),
+                translate("gallery.nearest_mark", nearest=told["nearest_mark"]),
             ]
         else:
-            score = facts.get("score")
+            score = self.facts.get("score")
             lines += [] if score is None else [translate("gallery.score", score=significant(score))]
         if self.kind == "false_positive":
-            lines.append(translate("gallery.nearest", nearest=near_nodule_words(facts, translate)))
+            lines.append(translate("gallery.nearest", nearest=told["nearest_nodule"]))
         return lines
 
 

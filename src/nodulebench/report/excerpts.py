@@ -11,7 +11,7 @@ from nodulebench.i18n.translator import LanguageName, Translator, translator
 from nodulebench.report.blocks import Paragraphs, Row, Section, Table, head, words
 from nodulebench.report.charts import switched
 from nodulebench.report.content import Audience, ReportAttachments, for_developers
-from nodulebench.report.curves import by_curve, froc_charts
+from nodulebench.report.curves import FROC, by_curve, curve_charts
 from nodulebench.report.errors import miss_blocks
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.templates import Block, PageFrame, framed_page
@@ -45,7 +45,7 @@ def excerpt(
     curves = curves.with_columns(algorithm=pl.lit(name))
     if audience != "lab":
         document, curves, attachments = for_developers(document, curves, attachments)
-    charts = froc_charts(document, by_curve(curves), translate)
+    charts = curve_charts(document, by_curve(curves), FROC, translate)
     misses = miss_blocks(document, attachments, (algorithm.name, rule), translate)
     return Excerpt(switched(charts), misses)
 

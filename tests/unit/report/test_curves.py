@@ -13,11 +13,12 @@ from nodulebench.core.results import Evaluation
 from nodulebench.i18n.translator import translator
 from nodulebench.report.charts import PRECISION, Chart, first_digits
 from nodulebench.report.curves import (
+    FROC,
+    OTHER_CURVES,
     Curves,
     by_curve,
+    curve_charts,
     find_sweeps,
-    froc_charts,
-    other_charts,
     rate_axis,
     sweep_charts,
     tolerance_chart,
@@ -37,46 +38,46 @@ def names(chart: Chart) -> list[str]:
 
 
 def test_one_algorithm_has_one_froc_chart_with_its_rules() -> None:
-    (chart,) = froc_charts(*drawn(evaluation(ALPHA)), TRANSLATE)
+    (chart,) = curve_charts(*drawn(evaluation(ALPHA)), FROC, TRANSLATE)
     assert chart.title == "FROC: Alpha"
     assert names(chart) == ["center hit", "area overlap"]
     assert chart.remarks[-1] == "No such curve: center distance."
 
 
 def test_several_algorithms_have_a_froc_chart_for_every_rule() -> None:
-    charts = froc_charts(*drawn(evaluation()), TRANSLATE)
+    charts = curve_charts(*drawn(evaluation()), FROC, TRANSLATE)
     assert [chart.title for chart in charts] == ["FROC: center hit", "FROC: area overlap"]
     assert names(charts[0]) == ["Alpha", HOSTILE]
 
 
 def test_series_keeps_its_style_where_another_is_absent() -> None:
     first = algorithm_result("First", (90, 66), has_scores=False)
-    charts = froc_charts(*drawn(evaluation(first, ALPHA)), TRANSLATE)
+    charts = curve_charts(*drawn(evaluation(first, ALPHA)), FROC, TRANSLATE)
     assert [style.number for _, style in charts[0].legend] == [1]
 
 
 def test_without_scores_no_froc_is_drawn() -> None:
     assert (
-        froc_charts(
-            *drawn(evaluation(algorithm_result("A", (90, 66), has_scores=False))), TRANSLATE
+        curve_charts(
+            *drawn(evaluation(algorithm_result("A", (90, 66), has_scores=False))), FROC, TRANSLATE
         )
         == []
     )
 
 
 def test_bands_are_drawn_and_explained_until_they_would_hide_each_other() -> None:
-    (few, _) = froc_charts(*drawn(evaluation()), TRANSLATE)
+    (few, _) = curve_charts(*drawn(evaluation()), FROC, TRANSLATE)
     assert few.remarks[0] == "Shaded: 95\N{NO-BREAK SPACE}% bootstrap band, point by point."
     assert few.svg.count('class="band') == 2
     five = [algorithm_result(f"A{number}", (90, 66)) for number in range(5)]
-    (many, _) = froc_charts(*drawn(evaluation(*five)), TRANSLATE)
+    (many, _) = curve_charts(*drawn(evaluation(*five)), FROC, TRANSLATE)
     assert 'class="band' not in many.svg
     assert many.remarks[0] == "Markers: the protocol's operating points."
 
 
 def test_operating_points_are_marked_where_the_document_has_them() -> None:
     document, curves = drawn(evaluation(ALPHA))
-    (chart,) = froc_charts(document, curves, TRANSLATE)
+    (chart,) = curve_charts(document, curves, FROC, TRANSLATE)
     assert chart.svg.count('class="point ') == 14
     sensitivity = document.algorithms[0].rules["center_hit"].value("sensitivity_at_fp_rate/1")
     assert sensitivity is not None
@@ -87,7 +88,7 @@ def test_operating_points_are_marked_where_the_document_has_them() -> None:
 def test_single_curve_has_its_readings_written_at_the_points() -> None:
     document, curves = drawn(evaluation(ALPHA))
     del curves["Alpha", "area_overlap", "froc"]
-    (chart,) = froc_charts(document, curves, TRANSLATE)
+    (chart,) = curve_charts(document, curves, FROC, TRANSLATE)
     assert re.findall(r">(0\.\d{3})</text>", chart.svg) == [
         f"{0.75 * (hundredths / 1000) ** 0.2:.3f}"
         for hundredths in (12, 25, 50, 100, 200, 400, 800)
@@ -97,15 +98,15 @@ def test_single_curve_has_its_readings_written_at_the_points() -> None:
 def test_dotted_end_is_explained_where_there_is_one() -> None:
     document, curves = drawn(evaluation(ALPHA))
     dotted = "Dotted: beyond the last mark, where the last value holds."
-    assert dotted not in froc_charts(document, curves, TRANSLATE)[0].remarks
+    assert dotted not in curve_charts(document, curves, FROC, TRANSLATE)[0].remarks
     key = ("Alpha", "center_hit", "froc")
     curves[key] = curves[key].filter(pl.col("x") < 4)
-    assert dotted in froc_charts(document, curves, TRANSLATE)[0].remarks
+    assert dotted in curve_charts(document, curves, FROC, TRANSLATE)[0].remarks
 
 
 def test_readings_in_the_page_rebuild_the_curve() -> None:
     document, curves = drawn(evaluation(ALPHA))
-    (chart,) = froc_charts(document, curves, TRANSLATE)
+    (chart,) = curve_charts(document, curves, FROC, TRANSLATE)
     assert chart.readings is not None
     series = chart.readings["series"][0]
     x = np.array(list(accumulate(series["x"]))) / PRECISION
@@ -138,7 +139,7 @@ def test_other_curves_are_drawn_on_plain_axes() -> None:
         {"x": [0.0, 0.0, 1.0], "y": [0.0, 0.8, 1.0], "threshold": [9.0, 0.5, 0.1]}
     )
     curves["Alpha", "center_hit", "lroc"] = corner
-    (chart,) = other_charts(document, curves, TRANSLATE)
+    (chart,) = curve_charts(document, curves, OTHER_CURVES, TRANSLATE)
     assert chart.title == "LROC: Alpha"
     assert 'd="M0 4000v-3200l6400 -800"' in chart.svg
     assert "abnormal cases correctly located" in chart.svg
@@ -155,7 +156,9 @@ def test_froc_by_tolerance_shows_the_published_three() -> None:
 
 
 def test_chart_escapes_names_in_markup_and_data() -> None:
-    html = "".join(chart.__html__() for chart in froc_charts(*drawn(evaluation()), TRANSLATE))
+    html = "".join(
+        chart.__html__() for chart in curve_charts(*drawn(evaluation()), FROC, TRANSLATE)
+    )
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert" in html
 
