@@ -23,35 +23,30 @@ from nodulebench.report.curves import (
     sweep_charts,
     tolerance_chart,
 )
-from nodulebench.report.key_tables import (
+from nodulebench.report.pages.templates import Block
+from nodulebench.report.result_tables import (
     counts_table,
     key_table,
     leading_rules,
+    literature_table,
     metrics_table,
     readings_table,
+    strata_tables,
 )
-from nodulebench.report.pages.templates import Block
 from nodulebench.report.rules import difference_table, flip_table, uses_table
-from nodulebench.report.strata import agreement_chart, strata_tables
 from nodulebench.report.summary import (
+    MOST_NAMED,
     about_intervals,
     answer,
     facts,
     headline,
     paragraphs,
-    title,
-)
-from nodulebench.report.uncertainty import (
-    sources_table,
-    traceability_table,
-    uncertainty_table,
 )
 from nodulebench.report.verdict import (
     NOT_ISSUED,
     Issued,
     VerdictBlock,
     has_warnings,
-    issued_by,
     issued_facts,
     notices,
     signature_table,
@@ -152,6 +147,9 @@ class Content(Block):
     """The table for signatures; None: the report is not issued by a laboratory."""
 
 
+Blocks = Sequence[Block | None]
+
+
 def report_content(
     document: Document,
     curves: pl.DataFrame,
@@ -163,8 +161,14 @@ def report_content(
     """The content of a report for an audience, in a language."""
     from nodulebench.report.checklist import checklist_table
     from nodulebench.report.errors import error_blocks
-    from nodulebench.report.literature import literature_table
-    from nodulebench.report.methods import method_blocks, spread_tables
+    from nodulebench.report.methods import (
+        agreement_chart,
+        method_blocks,
+        sources_table,
+        spread_tables,
+        traceability_table,
+        uncertainty_table,
+    )
 
     translate = translator(language_name)
     document, is_lab = document.soundly, audience == "lab"
@@ -178,13 +182,20 @@ def report_content(
             *comparison_blocks(document, translate),
             *combination_tables(attachments.combinations, translate),
         ]
-    sections = {
+    read = dict.fromkeys(READINGS)  # metrics that are read at several points
+    for _, _, result in document.results:
+        read |= {name: None for name in result.metrics if result.readings(name)}
+    sections: dict[str, Blocks] = {
         "compared": compared,
-        "curves": _curves(document, drawn, translate),
+        "curves": [
+            switched(curve_charts(document, drawn, FROC, translate)),
+            *(closed_if_long(readings_table(document, name, translate)) for name in read),
+            switched(curve_charts(document, drawn, OTHER_CURVES, translate)),
+        ],
         "strata": _strata(document, translate),
         "errors": error_blocks(document, attachments, translate),
     }
-    details = {
+    details: dict[str, Blocks] = {
         "rules": _rules(document, attachments, translate),
         "test_set": side_by_side(
             [
@@ -217,11 +228,16 @@ def report_content(
         ]
         for part in (sections, details)
     ]
-    issued = issued_by(document, attachments.issued)
+    issued, plan = attachments.issued, document.plan
+    if plan is not None and not issued.laboratory:
+        issued = replace(issued, laboratory=plan.laboratory)
+    names = [algorithm.name for algorithm in document.algorithms]
+    is_named = len(names) <= MOST_NAMED
+    title = translate.joined(names) if is_named else translate("page.algorithms", count=len(names))
     return Content(
         translate=translate,
         audience=audience,
-        title=title(document, translate),
+        title=title,
         answer=translate.sentences(answer(document, translate)),
         protocol=document.protocol.name,
         version=document.version,
@@ -239,9 +255,6 @@ def report_content(
         details=shown[1],
         signatures=signature_table(issued, translate),
     )
-
-
-Blocks = Sequence[Block | None]
 
 
 def folded(parts: Mapping[str, Blocks]) -> list[Block]:
@@ -268,23 +281,6 @@ def for_developers(
     shown = ReportAttachments(combinations=attachments.combinations, issued=attachments.issued)
     aggregates = developers_document(document)
     return aggregates, developers_curves(curves, aggregates), shown
-
-
-def _curves(document: Document, curves: Curves, translate: Translator) -> Blocks:
-    read = [
-        name
-        for _, _, result in document.results
-        for name in result.metrics
-        if result.readings(name)
-    ]
-    return [
-        switched(curve_charts(document, curves, FROC, translate)),
-        *(
-            closed_if_long(readings_table(document, name, translate))
-            for name in dict.fromkeys((*READINGS, *read))
-        ),
-        switched(curve_charts(document, curves, OTHER_CURVES, translate)),
-    ]
 
 
 def _rules(document: Document, attachments: ReportAttachments, translate: Translator) -> Blocks:

@@ -1,4 +1,7 @@
-"""Document -> how the test was done: everything that another lab needs to get the same numbers."""
+"""Document -> how the test was done: everything that another lab needs to get the same numbers.
+
+With measurement uncertainty and traceability, as ISO/IEC 17025 asks of a laboratory.
+"""
 
 from collections.abc import Sequence
 from math import isinf
@@ -7,47 +10,64 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import ReferenceSummary
+from nodulebench.core.json_types import JsonObject
 from nodulebench.core.protocol import IntervalChoice
 from nodulebench.i18n.numbers import decimals, percent, rate, significant, whole
 from nodulebench.i18n.translator import Translator
 from nodulebench.report.blocks import Row, Side, Table, code, count, head, words
-from nodulebench.report.charts import SKETCH_SIZE, SKETCHES, Chart, Step, flow_chart
+from nodulebench.report.charts import (
+    SKETCH_SIZE,
+    SKETCHES,
+    Bars,
+    Chart,
+    Step,
+    Value,
+    flow_chart,
+    row_chart,
+)
 from nodulebench.report.pages.cells import Cell
-from nodulebench.report.pages.svg import drawing
+from nodulebench.report.pages.svg import Axis, drawing
 from nodulebench.report.pages.templates import Block
+from nodulebench.report.result_tables import key_names
 from nodulebench.report.verdict import remarks_table
 
 
 def method_blocks(document: Document, translate: Translator) -> list[Block | None]:
     """Course of the test, rules, protocol, terms, remarks and facts about the algorithms."""
+    rules: list[Row] = []
+    for rule in document.protocol.rules:
+        changed = [f"{translate.word(name)} = {value}" for name, value in rule.parameters.items()]
+        parameters = translate.listed(changed) or translate("rules.as_published")
+        rules.append(
+            {
+                "head.rule": head(translate.word(rule.name)),
+                "rules.hit": words(translate.rule(rule.name)),
+                "rules.parameters": words(parameters),
+            }
+        )
     sketches = rule_sketches(document, translate)
+    facts = [
+        [head(algorithm.name), words(translate.word(name)), words(_listed(fact, translate))]
+        for algorithm in document.algorithms
+        for name, fact in algorithm.facts.items()
+    ]
+    identities = {"NoduleBench": document.version}
+    identities |= {translate.heading(name): digest for name, digest in document.digests.items()}
+    used = [[head(name), code(identity)] for name, identity in identities.items()]
+    for algorithm in document.algorithms:
+        name = translate("identity.submission", name=algorithm.name)
+        used.append([head(name), code(algorithm.digest or translate("identity.no_file"))])
     return [
         course_chart(document, translate),
-        rules_table(document, translate),
+        Table.of(translate("rules.caption"), rules, translate),
         Side(sketches, remark=translate("sketch.remark")) if sketches else None,
         matching_chart(document, translate),
         protocol_table(document, translate),
         terms_table(document, translate),
         remarks_table(document, translate),
-        facts_table(document, translate),
-        identity_table(document, translate),
+        Table(translate("facts.caption"), [], facts) if facts else None,
+        Table(translate("identity.caption"), [], used),
     ]
-
-
-def rules_table(document: Document, translate: Translator) -> Table | None:
-    rows: list[Row] = []
-    for rule in document.protocol.rules:
-        changed = [f"{translate.word(name)} = {value}" for name, value in rule.parameters.items()]
-        rows.append(
-            {
-                "head.rule": head(translate.word(rule.name)),
-                "rules.hit": words(translate.rule(rule.name)),
-                "rules.parameters": words(
-                    translate.listed(changed) or translate("rules.as_published")
-                ),
-            }
-        )
-    return Table.of(translate("rules.caption"), rows, translate)
 
 
 def reference_rule(reference: ReferenceSummary, translate: Translator) -> str:
@@ -110,16 +130,6 @@ def protocol_table(document: Document, translate: Translator) -> Table:
     return Table(translate("protocol.caption"), [], rows)
 
 
-def identity_table(document: Document, translate: Translator) -> Table:
-    identities = {"NoduleBench": document.version}
-    identities |= {translate.heading(name): digest for name, digest in document.digests.items()}
-    rows = [[head(name), code(identity)] for name, identity in identities.items()]
-    for algorithm in document.algorithms:
-        name = translate("identity.submission", name=algorithm.name)
-        rows.append([head(name), code(algorithm.digest or translate("identity.no_file"))])
-    return Table(translate("identity.caption"), [], rows)
-
-
 def terms_table(document: Document, translate: Translator) -> Table | None:
     """The metrics of this report that have a term in IEEE 2802."""
     names = dict.fromkeys(name for _, _, result in document.results for name in result.metrics)
@@ -133,15 +143,6 @@ def terms_table(document: Document, translate: Translator) -> Table | None:
         if (metric := translate.metric(name)).term
     ]
     return Table.of(translate("terms.caption"), rows, translate)
-
-
-def facts_table(document: Document, translate: Translator) -> Table | None:
-    rows = [
-        [head(algorithm.name), words(translate.word(name)), words(_listed(fact, translate))]
-        for algorithm in document.algorithms
-        for name, fact in algorithm.facts.items()
-    ]
-    return Table(translate("facts.caption"), [], rows) if rows else None
 
 
 def interval_words(choice: IntervalChoice, translate: Translator) -> str:
@@ -258,3 +259,111 @@ def spread_tables(tables: Sequence[pl.DataFrame], translate: Translator) -> list
             caption = translate("spread.caption", metric=title, name=algorithm)
             drawn.append(Table.of(caption, rows, translate, remark=remark))
     return drawn
+
+
+AGREEMENT_TICKS = tuple((n / 5, decimals(n / 5, 1)) for n in range(-5, 6))
+
+
+def agreement_chart(rows: Sequence[JsonObject], translate: Translator) -> Chart | None:
+    """Every pair or group of readers with its agreement: name, value, low, high."""
+    shown = [row for row in rows if row.get("value") is not None]
+    if not shown:
+        return None
+    ends = [end for row in shown for end in (row.get("low"), row["value"]) if end is not None]
+    low, title = min(0.0, *ends), translate("agreement.chart")
+    ticks = tuple(tick for tick in AGREEMENT_TICKS if tick[0] >= low)
+    axis = Axis(translate("axis.agreement"), low, 1.0, ticks)
+    drawn = []
+    for row in shown:
+        value = Value(row["value"], row.get("low"), row.get("high"), decimals(row["value"]))
+        drawn.append(Bars(str(row["name"]), (value,)))
+    remarks = (translate("agreement.remark"),)
+    return Chart(title, row_chart(drawn, axis, title, base=0.0), remarks=remarks)
+
+
+def uncertainty_table(document: Document, translate: Translator) -> Table | None:
+    """Half-widths of the intervals of the leading metrics: the expanded uncertainty of sampling."""
+    rows: list[Row] = []
+    for algorithm, rule, result in document.results:
+        for name in key_names(document):
+            metric = result.metric(name)
+            if metric is None or None in (metric.value, metric.low, metric.high):
+                continue
+            value, low, high = metric.value or 0.0, metric.low or 0.0, metric.high or 0.0
+            below, above = (decimals(max(0.0, width)) for width in (value - low, high - value))
+            rows.append(
+                {
+                    "head.algorithm": head(algorithm.name),
+                    "head.rule": words(translate.word(rule)),
+                    "metrics.metric": words(translate.metric(name).title),
+                    "uncertainty.value": Cell(decimals(value)),
+                    "uncertainty.half_width": Cell(f"± {decimals((high - low) / 2)}"),
+                    "uncertainty.sides": Cell(f"−{below} / +{above}"),
+                }
+            )
+    remark = translate("uncertainty.remark", level=percent(document.protocol.interval.level))
+    return Table.of(translate("uncertainty.caption"), rows, translate, remark=remark)
+
+
+def sources_table(document: Document, translate: Translator) -> Table | None:
+    """The sources of uncertainty, and whether the intervals contain them."""
+    protocol, results = document.protocol, [result for _, _, result in document.results]
+    by_rule, by_order = [], []
+    for algorithm in document.algorithms:
+        recall = [result.value("recall") for result in algorithm.rules.values()]
+        known = [value for value in recall if value is not None]
+        by_rule += [max(known) - min(known)] if len(known) > 1 else []
+    for result in results:
+        if order := result.extras.get("order_sensitivity"):
+            by_order.append(max(order.values()) - min(order.values()))
+    is_swept = any(result.extras.get("size_tolerance") for result in results)
+    replicates = whole(protocol.interval.bootstraps)
+    reference = reference_rule(document.reference, translate)
+    how = interval_words(protocol.interval, translate)
+    treated = {
+        "sampling": translate("source.sampling_text", how=how),
+        "rule": translate("source.rule_text", largest=decimals(max(by_rule)))
+        if by_rule
+        else translate("source.rule_single"),
+        "order": by_order and translate("source.order_text", largest=whole(max(by_order))),
+        "reference": translate("source.reference_text", rule=reference),
+        "size": translate("source.size_swept" if is_swept else "source.size_text"),
+        "replicates": translate("source.replicates_text", count=replicates, seed=protocol.seed),
+        "algorithm": translate("source.algorithm_text"),
+        "computing": translate("source.computing_text"),
+    }
+    rows: list[Row] = [
+        {
+            "sources.source": head(translate(f"source.{name}")),
+            "sources.treated": words(text),
+            "sources.in_interval": words(translate(f"source.{name}_in")),
+        }
+        for name, text in treated.items()
+        if text
+    ]
+    return Table.of(translate("sources.caption"), rows, translate)
+
+
+def traceability_table(document: Document, translate: Translator) -> Table | None:
+    """The origin of each number, step by step, with the digest of each step."""
+    digests = document.digests
+    withheld, no_file = translate("trace.withheld"), translate("identity.no_file")
+    steps = {
+        translate("trace.report"): "evaluation.json",
+        translate("trace.metrics"): f"NoduleBench {document.version}",
+        translate("trace.protocol"): digests["protocol"],
+        translate("trace.labels"): "labels.parquet",
+    }
+    for algorithm in document.algorithms:
+        steps[translate("trace.marks", name=algorithm.name)] = algorithm.digest or no_file
+    steps |= {
+        translate(f"trace.{key}"): digests.get(key, withheld) for key in ("reference", "cohort")
+    }
+    if "plan" in digests:
+        steps[translate("trace.plan")] = digests["plan"]
+    rows: list[Row] = [
+        {"trace.step": head(step), "trace.identity": code(identity)}
+        for step, identity in steps.items()
+    ]
+    remark = translate("trace.remark")
+    return Table.of(translate("trace.caption"), rows, translate, remark=remark)

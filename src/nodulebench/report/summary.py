@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.core.documents.records import AlgorithmSummary, RuleSummary
-from nodulebench.core.results import Estimate
 from nodulebench.i18n.numbers import (
     decimals,
     interval,
@@ -19,7 +18,7 @@ from nodulebench.i18n.numbers import (
     with_interval,
 )
 from nodulebench.i18n.translator import Translator
-from nodulebench.report.key_tables import key_names
+from nodulebench.report.result_tables import key_names
 
 if TYPE_CHECKING:
     from nodulebench.core.documents.comparison import ComparisonDocument, DifferenceSummary
@@ -106,7 +105,10 @@ def _performance(document: Document, name: str, result: RuleSummary, translate: 
         cases=whole(counts["cases"]),
         test_set=document.reference.name,
     )
-    cpm = _defined(result, "cpm")
+    cpm, recall, falses = (
+        metric if metric is not None and metric.value is not None else None
+        for metric in map(result.metric, ("cpm", "recall", "fp_per_case"))
+    )
     if cpm is not None:
         points = document.protocol.operating_points
         return translate(
@@ -117,7 +119,6 @@ def _performance(document: Document, name: str, result: RuleSummary, translate: 
             high=rate(max(points)),
             tested=tested,
         )
-    recall, falses = _defined(result, "recall"), _defined(result, "fp_per_case")
     return translate(
         "lead.recall",
         name=name,
@@ -157,7 +158,8 @@ def _extremes(document: Document, translate: Translator) -> Iterator[str]:
             (algorithm.name, metric)
             for algorithm in document.algorithms
             if (leading := leading_result(document, algorithm)) is not None
-            and (metric := _defined(leading[1], name)) is not None
+            and (metric := leading[1].metric(name)) is not None
+            and metric.value is not None
         ]
         if len(values_by_name) < 2:
             continue
@@ -184,21 +186,9 @@ def _extremes(document: Document, translate: Translator) -> Iterator[str]:
         return
 
 
-def _defined(result: RuleSummary, name: str) -> Estimate | None:
-    metric = result.metric(name)
-    return None if metric is None or metric.value is None else metric
-
-
 MOST_NAMED = 3
 """With more algorithms the title says how many there are."""
 METRICS_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
-
-
-def title(document: Document, translate: Translator) -> str:
-    names = [algorithm.name for algorithm in document.algorithms]
-    if len(names) <= MOST_NAMED:
-        return translate.joined(names)
-    return translate("page.algorithms", count=len(names))
 
 
 def facts(document: Document, translate: Translator) -> list[tuple[str, str]]:
@@ -271,16 +261,44 @@ def paragraphs(document: Document, translate: Translator) -> list[str]:
             threshold = significant(point.threshold)
             sentences.append(translate("narrative.threshold", threshold=threshold))
         texts.append(translate.sentences(sentences))
-    texts += _rules(document, translate)
+    is_named = len(algorithms) <= MOST_LISTED
+    texts += _rules(document, translate) if is_named else _outlier(document, translate)
     for division in RANKED_STRATA:
-        texts += _hardest(document, division, translate)
+        ranked = hardest(document, division)
+        if ranked is None:
+            continue
+        if leading is not None:
+            stratum = leading[1].strata[division][ranked.worst]
+            missed = translate(
+                "narrative.misses",
+                missed=whole(stratum.missed),
+                nodules=whole(stratum.nodules),
+                rate=with_interval(stratum.miss_rate),
+            )
+            by = translate("narrative.with_misses", misses=missed)
+        elif len(ranked.by) == len(algorithms):
+            by = translate("narrative.by_all")
+        else:
+            by = translate("narrative.by_some", some=len(ranked.by), all=ranked.ranked)
+        left_out = translate(
+            "narrative.left_out",
+            minimum=document.protocol.minimum_stratum,
+            names=translate.listed(map(translate.word, ranked.left_out)),
+        )
+        hardest_text = translate(
+            "narrative.hardest",
+            division=translate.word(division),
+            worst=translate.word(ranked.worst),
+            by=by,
+            left_out=left_out if ranked.left_out else "",
+        )
+        texts.append(hardest_text)
     return texts
 
 
 def _rules(document: Document, translate: Translator) -> Iterator[str]:
     """Which rule gives the highest and which the lowest recall, and the relative differences."""
-    algorithms = document.algorithms
-    for algorithm in algorithms if len(algorithms) <= MOST_LISTED else ():
+    for algorithm in document.algorithms:
         recall = {
             rule: value
             for rule, result in algorithm.rules.items()
@@ -307,7 +325,6 @@ def _rules(document: Document, translate: Translator) -> Iterator[str]:
             low=decimals(low),
             relative=_relative(document, algorithm, translate),
         )
-    yield from _outlier(document, translate)
 
 
 def _relative(document: Document, algorithm: AlgorithmSummary, translate: Translator) -> str:
@@ -336,9 +353,7 @@ def _more_or_fewer(relative: float | None, translate: Translator) -> str:
 
 
 def _outlier(document: Document, translate: Translator) -> Iterator[str]:
-    """With many algorithms: the one whose hits depend most on the rule."""
-    if len(document.algorithms) <= MOST_LISTED:
-        return
+    """The algorithm whose hits depend most on the rule."""
     pairs = [
         (algorithm.name, item)
         for algorithm in document.algorithms
@@ -402,41 +417,6 @@ def hardest(document: Document, division: str) -> Hardest | None:
     if 2 * len(by) <= ranked:
         return None
     return Hardest(name, tuple(by), ranked, tuple(left_out))
-
-
-def _hardest(document: Document, division: str, translate: Translator) -> Iterator[str]:
-    """The stratum missed most often, and which were too small to be ranked."""
-    ranked = hardest(document, division)
-    if ranked is None:
-        return
-    left_out = translate(
-        "narrative.left_out",
-        minimum=document.protocol.minimum_stratum,
-        names=translate.listed(map(translate.word, ranked.left_out)),
-    )
-    if len(document.algorithms) == 1:
-        (algorithm,) = document.algorithms
-        leading = leading_result(document, algorithm)
-        assert leading is not None  # noqa: S101 - it was ranked
-        stratum = leading[1].strata[division][ranked.worst]
-        missed = translate(
-            "narrative.misses",
-            missed=whole(stratum.missed),
-            nodules=whole(stratum.nodules),
-            rate=with_interval(stratum.miss_rate),
-        )
-        by = translate("narrative.with_misses", misses=missed)
-    elif len(ranked.by) == len(document.algorithms):
-        by = translate("narrative.by_all")
-    else:
-        by = translate("narrative.by_some", some=len(ranked.by), all=ranked.ranked)
-    yield translate(
-        "narrative.hardest",
-        division=translate.word(division),
-        worst=translate.word(ranked.worst),
-        by=by,
-        left_out=left_out if ranked.left_out else "",
-    )
 
 
 def about_intervals(document: Document, translate: Translator) -> str:

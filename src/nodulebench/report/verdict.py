@@ -1,7 +1,7 @@
 """Document -> the verdict against the criteria of a plan that was frozen before the test."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from nodulebench.core.documents.evaluation import Document
@@ -123,16 +123,16 @@ About = tuple[str, str]
 
 def notices(document: Document, translate: Translator) -> list[About]:
     """What a reader must know before the numbers."""
-    noticed = [(translate.word("reference"), text) for text in document.notices]
+    reference = translate.word("reference")
+    messages = [(reference, "", translate.message(text)) for text in document.notices]
     for algorithm in document.algorithms:
-        noticed += [(algorithm.name, text) for text in algorithm.notices]
-    messages = [(about, translate.message(text)) for about, text in noticed]
+        messages += [(algorithm.name, "", translate.message(text)) for text in algorithm.notices]
     for algorithm, rule, result in document.results:
-        about = _about(algorithm.name, rule, translate)
         if result.undefined:
             reason = translate.message(result.undefined)
-            messages.append((about, translate("notice.not_applied", reason=reason)))
-        messages += [(about, translate.message(text)) for text in result.notices]
+            not_applied = translate("notice.not_applied", reason=reason)
+            messages.append((algorithm.name, rule, not_applied))
+        messages += [(algorithm.name, rule, translate.message(text)) for text in result.notices]
     return _without_repeats(messages, document, translate)
 
 
@@ -150,7 +150,7 @@ def has_warnings(document: Document) -> bool:
 
 def remarks_table(document: Document, translate: Translator) -> Table | None:
     remarks = [
-        (_about(algorithm.name, rule, translate), translate.message(text))
+        (algorithm.name, rule, translate.message(text))
         for algorithm, rule, result in document.results
         for text in result.remarks
     ]
@@ -159,28 +159,25 @@ def remarks_table(document: Document, translate: Translator) -> Table | None:
     return Table(translate("remarks.caption"), [], rows) if rows else None
 
 
-def _about(name: str, rule: str, translate: Translator) -> str:
-    return translate("notice.about", name=name, rule=translate.word(rule))
-
-
 def _without_repeats(
-    messages: list[About], document: Document, translate: Translator
+    messages: list[tuple[str, str, str]], document: Document, translate: Translator
 ) -> list[About]:
-    concerned: dict[str, list[str]] = {}
-    for about, text in messages:
-        concerned.setdefault(text, []).append(about)
+    """Messages of an algorithm under a rule (empty: under all), each once with all it concerns."""
+    concerned: dict[str, list[tuple[str, str]]] = {}
+    for name, rule, text in messages:
+        concerned.setdefault(text, []).append((name, rule))
     names = [algorithm.name for algorithm in document.algorithms]
-    everyone = {
-        _about(translate("notice.all"), rule, translate): {
-            _about(name, rule, translate) for name in names
-        }
-        for rule in document.rules
-    } | {translate("notice.all"): set(names)}
     together = []
-    for text, abouts in concerned.items():
-        for name, members in everyone.items() if len(names) > 1 else ():
-            if members <= set(abouts):  # all algorithms are not listed one by one
-                abouts = [name, *(about for about in abouts if about not in members)]
+    for text, concerns in concerned.items():
+        for rule in (*document.rules, "") if len(names) > 1 else ():
+            members = {(name, rule) for name in names}
+            if members <= set(concerns):  # all algorithms are not listed one by one
+                others = [one for one in concerns if one not in members]
+                concerns = [(translate("notice.all"), rule), *others]
+        abouts = [
+            translate("notice.about", name=name, rule=translate.word(rule)) if rule else name
+            for name, rule in concerns
+        ]
         together.append(("; ".join(abouts), text))
     return together
 
@@ -203,12 +200,6 @@ class Issued:
 
 
 NOT_ISSUED = Issued()
-
-
-def issued_by(document: Document, stated: Issued) -> Issued:
-    """The stated facts; the laboratory is that of the plan if none is stated."""
-    planned = "" if document.plan is None else document.plan.laboratory
-    return replace(stated, laboratory=stated.laboratory or planned)
 
 
 def issued_facts(issued: Issued, translate: Translator) -> list[tuple[str, str]]:

@@ -13,8 +13,8 @@ from nodulebench.report.comparison import combination_tables
 from nodulebench.report.content import ReportAttachments
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
-from nodulebench.report.literature import PUBLISHED, literature_table
-from nodulebench.report.strata import agreement_chart
+from nodulebench.report.methods import agreement_chart
+from nodulebench.report.result_tables import PUBLISHED, literature_table
 
 TRANSLATE = translator()
 CANDIDATES = pl.DataFrame(

@@ -9,9 +9,9 @@ from nodulebench.core.documents.evaluation import Document, evaluation_document
 from nodulebench.i18n.translator import translator
 from nodulebench.report.checklist import ITEMS, checklist_answers, checklist_table
 from nodulebench.report.content import report_content
-from nodulebench.report.methods import terms_table
-from nodulebench.report.uncertainty import (
+from nodulebench.report.methods import (
     sources_table,
+    terms_table,
     traceability_table,
     uncertainty_table,
 )

@@ -22,7 +22,7 @@ from nodulebench.core.results import AlgorithmResult, Estimate, RuleResult
 from nodulebench.i18n.translator import translator
 from nodulebench.report.blocks import Fold, Notes, Side, Table, any_cell, estimate, tables_of
 from nodulebench.report.content import report_content
-from nodulebench.report.key_tables import (
+from nodulebench.report.result_tables import (
     MOST_LEADING,
     counts_table,
     key_names,
@@ -30,9 +30,9 @@ from nodulebench.report.key_tables import (
     leading_rules,
     metrics_table,
     readings_table,
+    strata_tables,
 )
 from nodulebench.report.rules import difference_table, flip_table
-from nodulebench.report.strata import strata_tables
 
 TRANSLATE = translator()
 
