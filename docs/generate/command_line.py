@@ -25,6 +25,7 @@ def command_line_page() -> str:
     """The list of commands, and what holds for all of them."""
     return "\n\n".join(
         [
+            "---\nkeywords: exit code, exit status, options, completion\n---",
             "# Command line",
             "`nodulebench help COMMAND` shows the same text as these pages. `--quiet` prints no "
             "progress, `--json` prints the result as one JSON document, and `--debug` shows the "

@@ -9,7 +9,8 @@ from generate.markdown import code, table
 
 CATALOGUE = Path(nodulebench.i18n.__file__).parent / "locales/en/LC_MESSAGES/notices.po"
 KEYWORDS = """---
-keywords: warning code, error code, what does a warning mean, what does a warning code mean
+keywords: warning code, error code, list of warnings, what does a warning mean,\
+ what does a warning code mean, meaning of a warning
 ---"""
 
 

@@ -25,6 +25,7 @@ PAGES_OF_REGISTRIES = {"RULES": "mark-rules", "METRICS": "metrics", "FORMATS": "
 def public_names_page() -> str:
     """Every public name: how it is called, what it gives, what it raises."""
     parts = [
+        "---\nkeywords: python api, functions and classes\n---",
         "# Public names",
         "`import nodulebench` loads nothing but these names' places; each is loaded when it is "
         "first used. Other modules may change between versions.",
