@@ -5,12 +5,13 @@ import click
 from nodulebench.cli.options import (
     FILE,
     FOLDER,
-    PATH,
     call_with,
+    cases_option,
     nodules_option,
     option,
     print_next,
     print_notices,
+    series_option,
 )
 from nodulebench.cli.terminal import ProgressLine, print_done
 
@@ -20,16 +21,14 @@ from nodulebench.cli.terminal import ProgressLine, print_done
 @click.option("--out", required=True, type=FOLDER, help="New folder for the bundle.")
 @click.option("--curated", type=FOLDER, help="Folder that 'curate' wrote, with cases and images.")
 @click.option("--images", type=FOLDER, help="Folder of scans, named by case or DICOM.")
-@click.option("--series", type=FILE, help="List of cases to use, in this order.")
+@series_option
 @click.option(
     "--list-images",
     "lists_images",
     is_flag=True,
     help="List the images with their digests instead of copying them.",
 )
-@click.option(
-    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
-)
+@cases_option
 @option("--set-name", str, "", "Name of the test set.  [default: that of the reference]", to="name")
 @nodules_option
 @click.option("--datasheet", "answers", type=FILE, help="Answers for the datasheet (TOML).")

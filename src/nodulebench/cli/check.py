@@ -4,7 +4,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import FILE, PATH, call_with
+from nodulebench.cli.options import (
+    FILE,
+    call_with,
+    cases_option,
+    columns_option,
+    reference_option,
+    series_option,
+)
 from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.core.errors import folded_problems
 from nodulebench.i18n.translator import in_english
@@ -15,17 +22,11 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.argument("marks", nargs=-1, required=True, type=FILE)
-@click.option(
-    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
-)
+@reference_option
 @click.option("--protocol", help="Test protocol.  [default: luna16]")
-@click.option("--series", type=FILE, help="List of cases to use, in this order.")
-@click.option(
-    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
-)
-@click.option(
-    "--columns", help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file."
-)
+@series_option
+@cases_option
+@columns_option
 @json_option
 def command(**options: object) -> int:
     r"""Check MARKS without scoring them.

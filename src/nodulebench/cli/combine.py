@@ -8,12 +8,13 @@ from nodulebench.cli.options import (
     FILE,
     FOLDER,
     NOT_NEGATIVE,
-    PATH,
     POSITIVE,
     call_with,
     option,
     print_notices,
     print_written,
+    reference_option,
+    series_option,
 )
 from nodulebench.cli.output import print_rows
 from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
@@ -21,9 +22,7 @@ from nodulebench.cli.terminal import ProgressLine, json_option, print_done, prin
 
 @click.command("combine")
 @click.argument("submissions", nargs=-1, required=True, type=FILE)
-@click.option(
-    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
-)
+@reference_option
 @click.option("--out", type=FILE, help="CSV for the combination of all submissions.")
 @option(
     "--method",
@@ -58,7 +57,7 @@ from nodulebench.cli.terminal import ProgressLine, json_option, print_done, prin
 @click.option(
     "--candidates", type=FILE, help="Common list of candidates.  [default: the first submission]"
 )
-@click.option("--series", type=FILE, help="List of cases to use, in this order.")
+@series_option
 @option("--protocol", str, "luna16", "Test protocol.")
 @click.option("--table", type=FILE, help="CSV for the scores of all combinations.")
 @json_option

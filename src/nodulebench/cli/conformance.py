@@ -58,7 +58,7 @@ def command(
 @command.command("export")
 @click.argument("out", metavar="FOLDER", type=FILE)
 def export(out: Path) -> None:
-    r"""Write the golden test cases with their expected answers into FOLDER.
+    r"""Write the golden test cases and answers into FOLDER.
 
     \b
     nodulebench conformance export golden/

@@ -2,7 +2,14 @@
 
 import click
 
-from nodulebench.cli.options import FILE, PATH, call_with, print_notices
+from nodulebench.cli.options import (
+    FILE,
+    call_with,
+    cases_option,
+    columns_option,
+    print_notices,
+    reader_table_option,
+)
 from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 
@@ -18,19 +25,10 @@ from nodulebench.cli.terminal import ProgressLine, json_option, print_done, prin
     type=click.Choice(["marks", "reference", "readings"]),
     help="Content of INPUT.  [default: recognised]",
 )
-@click.option(
-    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
-)
-@click.option(
-    "--columns", help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file."
-)
+@cases_option
+@columns_option
 @click.option("--rule", help="Mark rule whose labels are written.  [default: the first]")
-@click.option(
-    "--reader-table",
-    "readers",
-    type=FILE,
-    help="Table of the readers of a result: algorithm, treatment, reader_id.",
-)
+@reader_table_option
 @json_option
 def command(**options: object) -> None:
     r"""Convert marks, a reference or readings, and report what is lost.

@@ -8,6 +8,7 @@ from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import (
     FILE,
     OwnKey,
+    checkpoints_option,
     option,
     own_key_options,
     print_next,
@@ -66,13 +67,7 @@ def withdraw(
 @command.command("check-copy")
 @click.argument("copy", type=FILE)
 @own_key_options()
-@click.option(
-    "--checkpoint",
-    "checkpoints",
-    type=FILE,
-    multiple=True,
-    help="Require this checkpoint in the log; may be repeated.",
-)
+@checkpoints_option
 @json_option
 def check_copy(copy: Path, own_key: OwnKey, checkpoints: tuple[Path, ...]) -> int:
     r"""Check a backup: could COPY replace the sealed set?

@@ -9,14 +9,18 @@ from nodulebench.cli.help import DONE, PROBLEM, VERDICT_STATUS
 from nodulebench.cli.options import (
     FILE,
     FOLDER,
-    PATH,
     OwnKey,
     call_with,
+    cases_option,
+    checkpoints_option,
+    columns_option,
     executor_options,
     nodules_option,
     own_key_options,
     print_next,
     print_written,
+    reference_option,
+    series_option,
 )
 from nodulebench.cli.output import print_evaluation, print_missed
 from nodulebench.cli.terminal import ProgressLine, json_option, print_json
@@ -31,22 +35,16 @@ if TYPE_CHECKING:
 
 @click.command("evaluate")
 @click.argument("marks", nargs=-1, type=FILE)
-@click.option(
-    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
-)
+@reference_option
 @click.option("--protocol", help="Test protocol.  [default: luna16, or the plan's]")
 @click.option("--plan", type=FILE, help="Frozen test plan; the result then includes a verdict.")
 @click.option("--out", type=FOLDER, help="Folder for evaluation.json, report.html and tables.")
 @click.option("--force", is_flag=True, help="Replace a result that is already in the folder.")
 @click.option("--name", "names", multiple=True, help="Name of the algorithm; one for each MARKS.")
-@click.option("--series", type=FILE, help="List of cases to use, in this order.")
-@click.option(
-    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
-)
+@series_option
+@cases_option
 @nodules_option
-@click.option(
-    "--columns", help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file."
-)
+@columns_option
 @click.option("--candidates", type=FILE, help="List of the candidates that the marks score.")
 @click.option(
     "--at-fp",
@@ -60,13 +58,7 @@ if TYPE_CHECKING:
 @click.option(
     "--submissions", "roster", type=FILE, help="CSV of submissions: file, developer, alias."
 )
-@click.option(
-    "--checkpoint",
-    "checkpoints",
-    type=FILE,
-    multiple=True,
-    help="Require this checkpoint in the log; may be repeated.",
-)
+@checkpoints_option
 @executor_options("1")
 @json_option
 def command(

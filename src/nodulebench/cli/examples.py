@@ -4,16 +4,20 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import EXISTING_FOLDER, FILE, NEW_FOLDER, PATH, executor_options
+from nodulebench.cli.options import (
+    EXISTING_FOLDER,
+    FILE,
+    NEW_FOLDER,
+    executor_options,
+    reference_option,
+)
 from nodulebench.cli.terminal import ProgressLine, print_done
 from nodulebench.core.executor import ExecutorChoice
 
 
 @click.command("examples")
 @click.argument("out", type=NEW_FOLDER)
-@click.option(
-    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
-)
+@reference_option
 @click.option(
     "--blocks", type=EXISTING_FOLDER, help="Folder of image blocks: blocks.csv and foldN.npz.xz."
 )

@@ -41,6 +41,33 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 NOT_NEGATIVE = click.FloatRange(min=0)
 
 
+reference_option = click.option(
+    "--reference",
+    required=True,
+    type=PATH,
+    help="Test set: bundle, LUNA16 folder or NIFDC CSV.",
+)
+series_option = click.option("--series", type=FILE, help="List of cases to use, in this order.")
+cases_option = click.option(
+    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
+)
+columns_option = click.option(
+    "--columns",
+    help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file.",
+)
+checkpoints_option = click.option(
+    "--checkpoint",
+    "checkpoints",
+    type=FILE,
+    multiple=True,
+    help="Require this checkpoint in the log; may be repeated.",
+)
+reader_table_option = click.option(
+    "--reader-table",
+    "readers",
+    type=FILE,
+    help="Table of the readers of a result: algorithm, treatment, reader_id.",
+)
 nodules_option = click.option(
     "--nodules", type=FILE, help="Table of extra nodule attributes, by ID or position."
 )

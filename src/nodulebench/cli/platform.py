@@ -4,7 +4,15 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, FOLDER, PATH, option, print_next, print_written
+from nodulebench.cli.options import (
+    FILE,
+    FOLDER,
+    PATH,
+    option,
+    print_next,
+    print_written,
+    reference_option,
+)
 from nodulebench.cli.terminal import ProgressLine
 from nodulebench.evaluation.platforms import PLATFORMS
 
@@ -18,9 +26,7 @@ def command() -> None:
 
 @command.command("pack")
 @click.argument("platform", type=NAMES)
-@click.option(
-    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
-)
+@reference_option
 @click.option("--protocol", default="luna16", show_default=True, help="Test protocol.")
 @option(
     "--image-name", str, "nodulebench-scorer:latest", "Name of the container image.", to="image"

@@ -2,7 +2,17 @@
 
 import click
 
-from nodulebench.cli.options import FILE, PATH, WHOLE, call_with, nodules_option, option, print_next
+from nodulebench.cli.options import (
+    FILE,
+    WHOLE,
+    call_with,
+    cases_option,
+    nodules_option,
+    option,
+    print_next,
+    reference_option,
+    series_option,
+)
 from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 from nodulebench.i18n.translator import in_english
 
@@ -14,15 +24,11 @@ def command() -> None:
 
 @command.command("freeze")
 @click.option("--criteria", required=True, type=FILE, help="Acceptance criteria (TOML or JSON).")
-@click.option(
-    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
-)
+@reference_option
 @option("--protocol", str, "luna16", "Test protocol.")
 @click.option("--out", required=True, type=FILE, help="New file for the plan.")
-@click.option("--series", type=FILE, help="List of cases to use, in this order.")
-@click.option(
-    "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
-)
+@series_option
+@cases_option
 @nodules_option
 @click.option("--bootstraps", type=WHOLE, help="Number of bootstrap samples.")
 @click.option("--seed", type=WHOLE, help="Random seed.")

@@ -13,6 +13,7 @@ from nodulebench.cli.options import (
     PATH,
     OwnKey,
     call_with,
+    checkpoints_option,
     nodules_option,
     own_key_options,
 )
@@ -36,13 +37,7 @@ if TYPE_CHECKING:
 @click.option("--candidates", type=FILE, help="List of candidates, if one was used.")
 @click.option("--columns", help="Names of your columns, if they were given.")
 @own_key_options()
-@click.option(
-    "--checkpoint",
-    "checkpoints",
-    type=FILE,
-    multiple=True,
-    help="Require this checkpoint in the log; may be repeated.",
-)
+@checkpoints_option
 @click.option("--images", type=FOLDER, help="Images that the bundle lists but does not contain.")
 @json_option
 def command(

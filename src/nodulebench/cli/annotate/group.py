@@ -124,7 +124,7 @@ def consistency(
 @click.option("--out", type=FOLDER, help="Folder for agreement.json, which 'report' can show.")
 @json_option
 def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) -> None:
-    r"""Report how well readers agree on nodules, types and diameters.
+    r"""Report how well readers agree on nodules, types and sizes.
 
     \b
     nodulebench annotate quality ann.csv bo.csv cy.csv --out agreement/

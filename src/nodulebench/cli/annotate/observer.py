@@ -15,6 +15,7 @@ from nodulebench.cli.options import (
     option,
     print_next,
     print_written,
+    reader_table_option,
 )
 from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 from nodulebench.core.json_types import JsonObject
@@ -221,12 +222,7 @@ def conclude(
 
 @command.command("analyse")
 @click.argument("readings", type=FILE)
-@click.option(
-    "--reader-table",
-    "readers",
-    type=FILE,
-    help="Table of the readers of a result: algorithm, treatment, reader_id.",
-)
+@reader_table_option
 @option("--metric", str, "case_roc_area", "Metric, with --reader-table.")
 @click.option(
     "--rule", help="Mark rule, with --reader-table.  [default: the first of the protocol]"

@@ -22,9 +22,11 @@ from nodulebench.cli.options import (
     PATH,
     SHARE,
     call_with,
+    checkpoints_option,
     option,
     print_next,
     print_written,
+    series_option,
 )
 from nodulebench.cli.options import FOLDER as FOLDER_PATH
 from nodulebench.cli.terminal import json_option, print_done, print_json
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
 def open_cases(
     handle: "ProjectHandle", batch_id: str, case_ids: tuple[str, ...], **given: object
 ) -> None:
-    r"""Open a BATCH of CASEs for a team, by default all new cases.
+    r"""Open a BATCH of CASEs, by default of all new ones.
 
     The reviewer is drawn when all have read, from the commitment that you make now: see
     'reveal-reviewer'.
@@ -175,13 +177,7 @@ def log(folder: Path) -> None:
 
 @click.command("audit")
 @FOLDER
-@click.option(
-    "--checkpoint",
-    "checkpoints",
-    type=FILE,
-    multiple=True,
-    help="Require this checkpoint in the log; may be repeated.",
-)
+@checkpoints_option
 @click.option("--public-key", type=KEY, help="Expected signer's public key.")
 @json_option
 def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) -> int:
@@ -367,7 +363,7 @@ for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer,
 @click.option(
     "--cases", type=PATH, required=True, help="Table of cases, or a folder that 'curate' wrote."
 )
-@click.option("--series", type=FILE, help="List of cases to use, in this order.")
+@series_option
 @option("--workflow", str, "nifdc-2022", "Workflow: nifdc-2022, fg-ai4h or lidc-idri.")
 @click.option(
     "--draw-teams",
@@ -639,7 +635,7 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
 )
 @click.option("--blind-findings", type=FOLDER_PATH, help="Folder for the findings before revision.")
 def export(folder: Path, target: Path, batches: tuple[str, ...], **parts: Path | None) -> None:
-    r"""Write the released nodules as a reference with provenance.
+    r"""Write the released nodules as a reference.
 
     \b
     nodulebench annotate review export panel/ reference/ --findings findings/
