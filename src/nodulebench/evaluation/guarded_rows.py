@@ -22,7 +22,6 @@ from nodulebench.metrics.pseudo_patient import (
     SINGLE_ICC,
     Kind,
     PseudoPatient,
-    pseudo_patient,
     pseudo_size,
     with_pseudo_cases,
     without_cases,
@@ -91,8 +90,10 @@ class GuardedCohort:
 
     @cached_property
     def pseudo_patient(self) -> PseudoPatient:
-        pseudo = pseudo_patient(self.nodules_of_unit, self.falses_of_unit, self.icc)
-        return pseudo if self.falses is None else replace(pseudo, falses=self.falses)
+        falses = self.falses
+        if falses is None:
+            falses = max(1, int(self.falses_of_unit.max(initial=0)))
+        return PseudoPatient(pseudo_size(self.nodules_of_unit, self.icc), falses)
 
     @cached_property
     def real_units(self) -> tuple[BoolArray, BoolArray]:

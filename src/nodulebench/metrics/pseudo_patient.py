@@ -61,14 +61,6 @@ def paired_icc(units: int) -> float:
     return min(PAIRED_ICC + max(0, units - PAIRED_UNITS) / PAIRED_RISE, 1.0)
 
 
-def pseudo_patient(
-    nodules_of_unit: FloatArray, falses_of_unit: FloatArray, icc: float = SINGLE_ICC
-) -> PseudoPatient:
-    return PseudoPatient(
-        pseudo_size(nodules_of_unit, icc), max(1, int(falses_of_unit.max(initial=0)))
-    )
-
-
 def with_pseudo_cases(cohort: LabelledCohort, kind: Kind, pseudo: PseudoPatient) -> LabelledCohort:
     """The cohort and, behind its own cases, the two cases of the pseudo-patient.
 

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
+from nodulebench.evaluation.guarded_rows import GuardedCohort
 from nodulebench.metrics.afroc import wafroc_area
 from nodulebench.metrics.pseudo_patient import (
     PseudoPatient,
     paired_icc,
     perfect_cohort,
-    pseudo_patient,
     with_pseudo_cases,
     without_cases,
 )
+from nodulebench.statistics.bootstrap import GuardedBootstrap
 
 TWO = PseudoPatient(size=1.5, falses=3)
 
@@ -79,10 +80,18 @@ def test_without_cases_nothing_is_left_but_the_unseen() -> None:
 
 
 def test_the_unseen_patient_has_as_many_false_positives_as_any() -> None:
-    patient = pseudo_patient(np.array([1.0, 3, 0]), np.array([0.0, 7, 2]))
+    nodules = (nodule(5, (60.0 * number, 0, 0)) for number in range(3))
+    falses = (false_mark(number / 10) for number in range(7))
+    some = cohort(
+        case("a", nodule()),
+        case("b", *nodules, *falses),
+        case("c", false_mark(0.5), false_mark(0.4)),
+    )
+    patient = GuardedCohort(some, GuardedBootstrap(np.arange(3), 10, 0)).pseudo_patient
     assert (patient.size, patient.nodules, patient.falses) == (1.75, 2, 7)
     assert patient.share == 0.875
-    assert pseudo_patient(np.array([0.0]), np.array([0.0])) == PseudoPatient(1.0, 1)
+    nothing = GuardedCohort(cohort(case("a")), GuardedBootstrap(np.arange(1), 10, 0))
+    assert nothing.pseudo_patient == PseudoPatient(1.0, 1)
 
 
 def test_at_an_operating_point_curves_and_counts_both_have_the_unseen_patient() -> None:
