@@ -1,9 +1,8 @@
 """Tables of a test set -> its composition: counts, shares and ranges, and thin strata."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -78,7 +77,6 @@ class Composition:
     ranges: tuple[Range, ...]
 
 
-Counted = TypeVar("Counted")
 HalfWidth = Callable[[float, int], float]
 """Expected share and number of trials -> how far an interval extends to its wider side."""
 
@@ -100,15 +98,12 @@ def compose(reference: Reference) -> Composition:
     shares = (
         count_values(tables[name], column, name) for name in SHARES for column in SHARES[name]
     )
+    ranges = (_range(cases, column, unit) for column, unit in RANGES)
     return Composition(
         totals,
-        tuple(_present(shares)),
-        tuple(_present(_range(cases, column, unit) for column, unit in RANGES)),
+        tuple(share for share in shares if share is not None),
+        tuple(range_ for range_ in ranges if range_ is not None),
     )
-
-
-def _present(parts: Iterable[Counted | None]) -> Iterator[Counted]:
-    return (part for part in parts if part is not None)
 
 
 def thin_strata(
@@ -264,6 +259,9 @@ def _difficulty(reference: Reference) -> dict[str, float | None]:
     diameter = nodules["diameter_mm"].drop_nulls().to_numpy()
     readers = nodules["agreement"]
     is_partly_seen = readers < (readers.max() or 0)
+    subtlety = np.empty(0)
+    if "subtlety" in nodules.columns:
+        subtlety = nodules["subtlety"].cast(pl.Float64, strict=False).drop_nulls().to_numpy()
     return {
         "nodules_per_case": nodules.height / reference.cases.height
         if reference.cases.height
@@ -276,17 +274,10 @@ def _difficulty(reference: Reference) -> dict[str, float | None]:
             f"{name}_share": _share(nodules[f"is_{name}"]) if f"is_{name}" in nodules else None
             for name in ("near_vessel", "near_cavity")
         },
-        "subtlety": _mean(nodules, "subtlety"),
+        "subtlety": float(subtlety.mean()) if len(subtlety) else None,
     }
 
 
 def _share(holds: pl.Series) -> float | None:
     stated = holds.drop_nulls()
     return int(stated.sum()) / len(stated) if len(stated) else None
-
-
-def _mean(table: pl.DataFrame, column: str) -> float | None:
-    if column not in table.columns:
-        return None
-    values = table[column].cast(pl.Float64, strict=False).drop_nulls().to_numpy()
-    return float(values.mean()) if len(values) else None

@@ -163,7 +163,17 @@ def _parts(rule: CoverageRule, rows: pl.DataFrame, total: int) -> Iterator[Part]
     if rule.shares:
         yield _shares(rule, rows)
     elif rule.values or rule.bins:
-        yield _each(rule, rows)
+        counts = _counts(rule, rows)
+        yield (
+            Notice("each_found", {"found": counts}),
+            [
+                Notice(
+                    "lacks_value", {"count": rule.rows_each - count, "table": table, "name": name}
+                )
+                for name, count in counts.items()
+                if count < rule.rows_each
+            ],
+        )
 
 
 def _counts(rule: CoverageRule, rows: pl.DataFrame) -> dict[str, int]:
@@ -173,15 +183,6 @@ def _counts(rule: CoverageRule, rows: pl.DataFrame) -> dict[str, int]:
     texts = rows[column].cast(pl.String)
     wanted = rule.values or tuple(rule.shares)
     return {name: int((texts == name).sum()) for name in wanted}
-
-
-def _each(rule: CoverageRule, rows: pl.DataFrame) -> Part:
-    counts = _counts(rule, rows)
-    return Notice("each_found", {"found": counts}), [
-        Notice("lacks_value", {"count": rule.rows_each - count, "table": rule.table, "name": name})
-        for name, count in counts.items()
-        if count < rule.rows_each
-    ]
 
 
 def _shares(rule: CoverageRule, rows: pl.DataFrame) -> Part:
@@ -232,6 +233,8 @@ def cover(reference: Reference, design: DesignInput | None) -> JsonObject:
     chosen = design or NO_DESIGN
     composition = compose(reference)
     outcomes = check_coverage(chosen, reference)
+    known = {"size", *reference.nodules.columns, *reference.cases.columns}
+    named = () if design is None or "strata" not in design.model_fields_set else design.strata
     thin = thin_strata(
         reference,
         chosen.strata,
@@ -259,7 +262,8 @@ def cover(reference: Reference, design: DesignInput | None) -> JsonObject:
         "shares": [asdict(share) for share in composition.shares],
         "ranges": [asdict(range_) for range_ in composition.ranges],
         "thin": [asdict(stratum) for stratum in thin],
-        "unknown_strata": _unknown_strata(reference, design),
+        # named by the design, and in no table: it is unknown whether they are thin
+        "unknown_strata": [stratum for stratum in named if stratum not in known],
         "wanted": {
             "sensitivity": chosen.expected_sensitivity,
             "half_width": chosen.largest_half_width if design else LARGEST_HALF_WIDTH,
@@ -292,13 +296,6 @@ def reach_to_one_side(share: float, trials: int) -> float:
     """How far a Wilson interval extends from the share to its wider side."""
     low, high = wilson_interval(share * trials, trials, LEVEL)
     return max(share - low, high - share)
-
-
-def _unknown_strata(reference: Reference, design: DesignInput | None) -> list[str]:
-    """Strata that a design names and no table has, so that it is unknown whether they are thin."""
-    known = {"size", *reference.nodules.columns, *reference.cases.columns}
-    named = () if design is None or "strata" not in design.model_fields_set else design.strata
-    return [stratum for stratum in named if stratum not in known]
 
 
 def _commission(

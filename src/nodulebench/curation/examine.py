@@ -22,9 +22,7 @@ class CodedReason:
     """Why a series, or a file, is excluded."""
 
     code: str
-    """The code of the check or comparison."""
     notice: Notice
-    """The finding as a message."""
     files: tuple[str, ...] = ()
     """The files that it concerns; none: all of the series."""
 

@@ -117,7 +117,6 @@ FEWEST_LEVELS = 24
 SHARED_PART = 0.6
 """... and at least this part of the shorter scan."""
 STACKED = 64
-"""Number of hashes that are compared at once."""
 
 
 class HashList:
@@ -147,7 +146,6 @@ class _Stack:
     signs: npt.NDArray[np.int8]
     """Hashes x levels x cells: -1 or 1, 0 where a hash has no such level."""
     levels: npt.NDArray[np.int64]
-    """Number of levels of each hash."""
 
     @classmethod
     def of(cls, hashes: Sequence[PerceptualHash]) -> "_Stack":

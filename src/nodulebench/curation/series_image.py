@@ -51,7 +51,6 @@ class SeriesImage:
     step_mm: FloatArray
     """Size of a coarse voxel along z, y, x."""
     is_read: BoolArray
-    """Which slices could be read."""
     pixel_sha256: str
     """Of the HU as little-endian int16, slice by slice in order; empty: some are unreadable."""
     faults: tuple[Fault, ...]
@@ -173,7 +172,6 @@ class Anatomy:
     air_hu: float
     """The darker of its two levels."""
     tissue_hu: float
-    """The brighter one."""
 
 
 class Levels(NamedTuple):
@@ -184,7 +182,6 @@ class Levels(NamedTuple):
     tissue_hu: float
     """Median of what is brighter."""
     threshold_hu: float
-    """The value that separates them best."""
 
 
 def see_anatomy(hu: CoarseArray, step_mm: FloatArray) -> Anatomy:

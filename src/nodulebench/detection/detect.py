@@ -100,11 +100,9 @@ class DetectOptions:
     most: int | None = None
     """Marks of a case at most."""
     place: MergedPosition = "best"
-    """The position of a candidate of several detectors."""
     weights: tuple[Path, ...] = ()
     """Of networks and classifiers; none: those of the package."""
     fold: str = "auto"
-    """See ``fold_named``."""
 
 
 def system_named(text: str, weights: Sequence[Path] = ()) -> System:
@@ -170,14 +168,12 @@ class Detection:
     stages: tuple[tuple[str, float], ...] = ()
     """Each step with its wall time in seconds; detectors run at the same time."""
     seconds: float = 0.0
-    """Wall time of the whole case."""
     peak_memory_mb: float = 0.0
     problem: str = ""
     """Why the case could not be read; empty: it was."""
     state: str = "ok"
     lung_warnings: tuple[Notice, ...] = ()
     remarks: tuple[Notice, ...] = ()
-    """Other warnings about its marks."""
     fold: int | None = None
     """The packaged classifiers never saw this fold of LUNA16."""
     provenance: tuple[TrainingProvenance, ...] = ()

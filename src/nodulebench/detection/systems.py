@@ -49,7 +49,6 @@ class System:
     """The parts that find candidates, and those that score them."""
 
     names: tuple[str, ...]
-    """Of all its parts."""
     weights: tuple[Path, ...] = ()
     """Of its networks: files, and folders of them."""
     classifiers: tuple[WeightFile, ...] = ()

@@ -21,7 +21,6 @@ class Verdict:
     """A nodule of the reference standard, or a finding on which marks do not count."""
 
     members: IntArray
-    """Rows in FINDINGS of the merged findings."""
     center_mm: FloatArray
     diameter_mm: float | None
     """None for a single point, which was not measured."""

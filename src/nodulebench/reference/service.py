@@ -35,7 +35,6 @@ class BuiltReference:
 
     reference: Reference
     levels: pl.DataFrame
-    """How many nodules have at least 1, 2, 3, ... findings and readers."""
     finding_counts: dict[str, int]
     size_error: SizeError | None
     """How much readers differ in size; None where no nodule has two readers."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.core.arrays import FloatArray, IntArray
+from nodulebench.core.arrays import FloatArray
 from nodulebench.core.cohort import LABEL_NAMES
 from nodulebench.core.executor import Progress, no_progress
 from nodulebench.core.notices import Notice
@@ -162,7 +162,12 @@ def flipped_marks(
     ]
     marks = submission.marks.join(shared, on="case_id", how="semi", maintain_order="left")
     restricted = Submission(submission.name, marks)
-    labels = [_labels(reference, restricted, protocol) for reference in references]
+    labels = []
+    for reference in references:
+        labelled = label_marks(reference, restricted, protocol, protocol.rules[0])
+        best = np.full(restricted.marks.height, len(LABEL_NAMES) - 1, dtype=np.int64)
+        np.minimum.at(best, labelled.mark, labelled.label)
+        labels.append(best)
     flipped = np.flatnonzero(labels[0] != labels[1])
     names = np.array(LABEL_NAMES)
     chosen = marks[flipped]
@@ -188,13 +193,6 @@ def flipped_marks_of_files(
     first_reference, second_reference = (read_reference(path) for path in (first, second))
     submission = read_submission(marks, first_reference.cases)
     return flipped_marks(first_reference, second_reference, submission, load_protocol(protocol))
-
-
-def _labels(reference: Reference, submission: Submission, protocol: TestProtocol) -> IntArray:
-    labels = label_marks(reference, submission, protocol, protocol.rules[0])
-    best = np.full(submission.marks.height, len(LABEL_NAMES) - 1, dtype=np.int64)
-    np.minimum.at(best, labels.mark, labels.label)
-    return best
 
 
 def _outside_mm(reference: Reference, marks: pl.DataFrame) -> FloatArray:

@@ -32,7 +32,6 @@ class Algorithm:
     manifest: AlgorithmManifest
     run: RunContract
     digest: str
-    """Digest of all its files."""
     mounts: tuple[Mount, ...] = ()
     command: tuple[str, ...] = ()
     """The command to start; for an image, known after unpacking."""
@@ -42,7 +41,6 @@ class Algorithm:
     archive: Path | None = None
     """The image archive, if the algorithm is one."""
     root: Path | None = None
-    """The unpacked image."""
     image_digest: str = ""
     weights: tuple[tuple[str, str], ...] = ()
     """Given files of weights, and their digests, which are part of the algorithm's digest."""

@@ -34,7 +34,6 @@ MOST_FAILED_STARTS = 3
 """Number of consecutive cases without a start of the program after which the run is stopped."""
 
 Images = Callable[[str], AbstractContextManager[Volume]]
-"""Provides the image of a case while it is needed."""
 
 
 @dataclass(frozen=True, slots=True)

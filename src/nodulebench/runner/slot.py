@@ -212,7 +212,9 @@ class Slot:
         after = calls.running.usage()
         usage = replace(
             after,
-            cpu_seconds=_difference(after.cpu_seconds, before.cpu_seconds),
+            cpu_seconds=None
+            if after.cpu_seconds is None or before.cpu_seconds is None
+            else after.cpu_seconds - before.cpu_seconds,
             refused_forks=after.refused_forks - before.refused_forks,
             memory_kills=after.memory_kills - before.memory_kills,
         )
@@ -313,7 +315,3 @@ def _ending(ended: Ended) -> tuple[int | None, int | None]:
 
 def _mb(count: int | None) -> float | None:
     return None if count is None else count / MIB
-
-
-def _difference(after: float | None, before: float | None) -> float | None:
-    return None if after is None or before is None else after - before

@@ -76,9 +76,7 @@ class FileOutcome:
     written: str = ""
     """Path below the target folder; empty: the file was refused."""
     refused: Notice | None = None
-    """Why it was refused."""
     patient: str = ""
-    """The patient in the original."""
     pseudonym: str = ""
     study: tuple[str, str] = ("", "")
     """Study UID before and after."""
@@ -293,7 +291,6 @@ class DeidentifyReport:
     outcomes: tuple[FileOutcome, ...]
     seconds: float
     quarantine: Path
-    """The list of refused files."""
 
     @property
     def written(self) -> int:

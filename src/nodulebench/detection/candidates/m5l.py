@@ -29,9 +29,7 @@ class Settings:
     """Parameters of the merging and of the reported candidates."""
 
     ants: lungcam.Settings = lungcam.DEFAULT
-    """Of LungCAM."""
     filters: vbna.Settings = vbna.DEFAULT
-    """Of VBNA."""
     merge_mm: float = 5.0
     """Open: candidates of the parts this close are one; LUNA16's own distance for combinations."""
     least_score: float = 0.3

@@ -8,9 +8,7 @@ RULES: Registry[Rule] = Registry(
     "reference_rules",
     {
         "luna16": "nodulebench.reference.rules.luna16",
-        "union": "nodulebench.reference.rules.votes",
-        "majority": "nodulebench.reference.rules.votes",
-        "unanimous": "nodulebench.reference.rules.votes",
+        **dict.fromkeys(("union", "majority", "unanimous"), "nodulebench.reference.rules.votes"),
         "arbitrated": "nodulebench.reference.rules.arbitrated",
         "staple": "nodulebench.reference.rules.staple",
     },

@@ -78,7 +78,6 @@ class Container:
     group: Group
     """Our group with the limits; the container's own group is below it."""
     kills: Callable[[], int]
-    """Returns how often memory ran out."""
     pids: int
     child: int = 0
     """The first process inside, by its number outside."""

@@ -47,7 +47,6 @@ PROTECTIONS = (
     "pids",
     "time",
 )
-"""The protections that must work."""
 _LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
 _EMPTY = Job((), (), _LIMITS)
 _EATEN_MB = 160
@@ -67,7 +66,6 @@ class SelfTest:
     holds: dict[str, bool]
     """Protection -> whether it works."""
     problem: str = ""
-    """Why the test could not run."""
 
     @property
     def is_passed(self) -> bool:

@@ -28,7 +28,6 @@ class Plan:
     answer: int | None
     """The smallest size that suffices; None where no size considered does."""
     unit: str
-    """What the answer counts."""
     assumptions: tuple[Notice, ...]
     method: Notice
     curve_name: str
