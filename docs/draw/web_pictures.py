@@ -4,6 +4,7 @@
 ``python docs/draw/web_pictures.py check ADDRESS MARKS`` checks marks on that site.
 ``python docs/draw/web_pictures.py viewer SCANS X Y Z`` marks the nodule at this position in mm.
 ``python docs/draw/web_pictures.py review PROJECT SCANS PERSON`` takes a batch to review.
+``python docs/draw/web_pictures.py curation PAGE`` takes the ``curation.html`` of ``curate``.
 All need chromium and playwright (extra ``dev``).
 """
 
@@ -65,6 +66,13 @@ def draw_check(address: str, marks: Path) -> None:
         page.get_by_role("button", name="Check file").click()
         page.wait_for_timeout(3_000)
         page.screenshot(path=PICTURES / "portal-check.png")
+
+
+def draw_curation(report: Path) -> None:
+    """The flow of series, and their reasons."""
+    with open_page() as page:
+        page.goto(report.resolve().as_uri())
+        page.screenshot(path=PICTURES / "curation.png")
 
 
 def make_small(picture: Path) -> None:
@@ -141,6 +149,8 @@ def save_small(page: Page, name: str) -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "portal":
         draw_portal(sys.argv[2])
+    elif sys.argv[1] == "curation":
+        draw_curation(Path(sys.argv[2]))
     elif sys.argv[1] == "check":
         draw_check(sys.argv[2], Path(sys.argv[3]))
     elif sys.argv[1] == "review":
