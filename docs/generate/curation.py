@@ -3,6 +3,7 @@
 import inspect
 
 from generate.markdown import code, field_meanings, table
+from generate.messages import context_sections
 from nodulebench.curation.admission_checks import CHECKS, Limits
 from nodulebench.curation.duplicates import DUPLICATE_CODES
 from nodulebench.i18n.translator import in_english
@@ -20,17 +21,15 @@ def curation_page() -> str:
             table(
                 ["code", "meaning"],
                 [
-                    *([code(name), _first_line(check)] for name, check in CHECKS.items()),
-                    *(
-                        [code(name), in_english(message)]
-                        for name, message in DUPLICATE_CODES.items()
-                    ),
+                    *([code(name), meaning] for name, meaning in code_meanings().items()),
                     [
                         code("other_file"),
                         "Not a DICOM image: text, DICOMDIR, archive.",
                     ],
                 ],
             ),
+            "## Each code",
+            *context_sections("curate", code_meanings()),
             "## Limits",
             "The table `[limits]` of a design file replaces these defaults.",
             table(
@@ -43,6 +42,12 @@ def curation_page() -> str:
             "",
         ]
     )
+
+
+def code_meanings() -> dict[str, str]:
+    """Code -> what it means, in the order in which codes decide."""
+    checks = {name: _first_line(check) for name, check in CHECKS.items()}
+    return checks | {name: in_english(message) for name, message in DUPLICATE_CODES.items()}
 
 
 def _first_line(check: object) -> str:

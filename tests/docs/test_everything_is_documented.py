@@ -10,7 +10,9 @@ import pytest
 import reader_picture
 import rule_pictures
 from generate import PAGES, write_pages
+from generate.curation import code_meanings
 from generate.markdown import allowed, docstring_section, field_meanings
+from generate.messages import context_of, message_texts
 
 import nodulebench
 from builders.commands import parsed
@@ -196,3 +198,11 @@ def test_docstrings_and_schemas_read_as_words() -> None:
     assert allowed({"type": "number", "exclusiveMinimum": 0, "maximum": 1}) == "number > 0 and ≤ 1"
     assert allowed({"anyOf": [{"type": "integer"}, {"type": "null"}]}) == "whole number or nothing"
     assert field_meanings(nodulebench.RuleChoice)["name"] == "Name of a registered mark rule."
+
+
+def test_every_code_of_curation_and_each_warning_of_a_check_has_its_context() -> None:
+    assert list(context_of("curate")) == list(code_meanings())
+    assert set(context_of("check")) <= set(message_texts())
+    for command in ("check", "curate"):
+        for context in context_of(command).values():
+            assert {name for name, text in context.items() if text} == {"found", "why", "do"}
