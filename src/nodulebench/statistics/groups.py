@@ -61,7 +61,7 @@ def unpaired_t(first: GroupSummary, second: GroupSummary) -> Significance:
     result = stats.ttest_ind_from_stats(
         first.mean, first.sd, first.count, second.mean, second.sd, second.count, equal_var=True
     )
-    return _significance("unpaired_t", result, first.count + second.count - 2)
+    return _significance(Notice("unpaired_t"), result, first.count + second.count - 2)
 
 
 def repeated_measures_anova(values: FloatArray) -> RepeatedMeasures:
@@ -103,7 +103,7 @@ def friedman(values: FloatArray) -> Significance:
     if not (table != table[:, :1]).any():
         raise UndefinedError("conditions_equal")
     result = stats.friedmanchisquare(*table.T)
-    return _significance("friedman", result, table.shape[1] - 1)
+    return _significance(Notice("friedman"), result, table.shape[1] - 1)
 
 
 def paired_t(first: FloatArray, second: FloatArray) -> Significance:
@@ -112,7 +112,8 @@ def paired_t(first: FloatArray, second: FloatArray) -> Significance:
 
     difference = _differences(first, second)
     _require_variation(((difference - difference.mean()) ** 2).sum(), difference)
-    return _significance("paired_t", stats.ttest_1samp(difference, 0.0), len(difference) - 1)
+    result = stats.ttest_1samp(difference, 0.0)
+    return _significance(Notice("paired_t"), result, len(difference) - 1)
 
 
 def wilcoxon(first: FloatArray, second: FloatArray) -> Significance:
@@ -126,12 +127,12 @@ def wilcoxon(first: FloatArray, second: FloatArray) -> Significance:
     has_ties = len(np.unique(np.abs(difference))) < len(difference)
     is_exact = not has_ties and len(difference) <= 50
     result = stats.wilcoxon(difference, method="exact" if is_exact else "approx")
-    return _significance("wilcoxon_exact" if is_exact else "wilcoxon_normal", result)
+    return _significance(Notice("wilcoxon_exact" if is_exact else "wilcoxon_normal"), result)
 
 
-def _significance(method: str, result: Any, *degrees: int) -> Significance:
+def _significance(method: Notice, result: Any, *degrees: int) -> Significance:
     statistic, p_value = float(result.statistic), float(result.pvalue)
-    return Significance(Notice(method), statistic, p_value, tuple(map(float, degrees)))
+    return Significance(method, statistic, p_value, tuple(map(float, degrees)))
 
 
 def _paired_table(values: FloatArray) -> FloatArray:
