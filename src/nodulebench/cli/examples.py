@@ -61,6 +61,10 @@ def command(
 
     if (blocks is None) == (images is None):
         raise click.UsageError("Give --blocks or --images.")
+    if folds is not None and blocks is not None:
+        raise click.UsageError("--folds goes with --images; choose --block-folds with --blocks.")
+    if block_folds is not None and blocks is None:
+        raise click.UsageError("--block-folds goes with --blocks; choose --folds with --images.")
     if (detectors is None) == (not candidates):
         raise click.UsageError("Give --detectors or --candidates.")
     source = CandidateSource(detectors=detectors, candidates=candidates)
