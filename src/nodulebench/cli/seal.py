@@ -64,5 +64,5 @@ def command(own_key: OwnKey, out: Path, **options: object) -> None:
     print_done(f"wrote {out}")
     print_next(
         f"nodulebench verify {out} --key …",
-        f"nodulebench evaluate --roster roster.csv --reference {out} --key … --out FEEDBACK",
+        f"nodulebench evaluate --submissions roster.csv --reference {out} --key … --out FEEDBACK",
     )
