@@ -62,7 +62,7 @@ def curve_charts(
         drawn = _drawn_series(document, curves, members, curve)
         if not drawn:
             continue
-        series, remarks, name = list(drawn.values()), [], f"curve.{curve}"
+        series, remarks = list(drawn.values()), []
         if any(member.line.band is not None for member in series):
             is_official = protocol.interval.method == "luna16"
             key = "curve.official_band" if is_official else "curve.band"
@@ -80,10 +80,11 @@ def curve_charts(
             if any(member.line.x[-1] < x_axis.high for member in series):
                 remarks.append(translate("curve.dotted"))
         else:
-            x_axis, y_axis = (Axis(translate(f"{name}.{axis}"), 0.0, 1.0, FIFTHS) for axis in "xy")
+            titles = (translate(f"curve.{curve}.{axis}") for axis in "xy")
+            x_axis, y_axis = (Axis(axis_title, 0.0, 1.0, FIFTHS) for axis_title in titles)
         if absent := [member for member, key in members if key not in drawn]:
             remarks.append(translate("curve.without", names=translate.listed(absent)))
-        shown = "FROC" if curve == "froc" else translate(name)
+        shown = "FROC" if curve == "froc" else translate(f"curve.{curve}")
         heading = translate("curve.title", curve=shown, of=title)
         charts.append(readable_chart(heading, x_axis, y_axis, series, tuple(remarks), translate))
     return charts
