@@ -146,7 +146,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
         f"next  nodulebench annotate review export-tasks {handle} b1 FILE --by ARBITRATOR",
     ]
     assert run("review", "release", handle, "b1", "--by", "arbiter") == 1
-    assert "has 1 open dispute(s): a candidate-2. Settle them first." in capsys.readouterr().err
+    assert "has 1 open dispute: a candidate-2. Settle them first." in capsys.readouterr().err
     assert run("review", "export", handle, tmp_path / "bundle") == 1
     assert "no batch is released" in capsys.readouterr().err
     step("arbitrate", "b1", "a", "candidate-2", "--nodule", "--type", "calcified", by="arbiter")

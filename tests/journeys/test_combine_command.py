@@ -177,9 +177,7 @@ def test_candidates_far_from_the_lungs_are_dropped(luna16: Path, tmp_path: Path,
 
 def test_one_submission_cannot_be_combined(luna16: Path, three: list[Path], capsys) -> None:
     assert run("combine", three[0], "--reference", luna16) == 1
-    assert capsys.readouterr().err == (
-        "error: combination: of 1 submission(s). Give two or more.\n"
-    )
+    assert capsys.readouterr().err == ("error: combination: of 1 submission. Give two or more.\n")
 
 
 def test_too_many_submissions_are_refused_before_work_begins(

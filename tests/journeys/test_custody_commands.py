@@ -165,8 +165,8 @@ def test_a_bundle_becomes_a_bag_and_verifies(
     assert run("bundle", "bundle", "--images", "bundle/images", "--out", "bag") == 0
     shown = capsys.readouterr()
     assert "wrote bag: 4 cases, 2 image files" in shown.out
-    assert "question(s) without an answer: purpose" in shown.out
-    assert "warning: 2 case(s) without images: scan2, scan3" in shown.err
+    assert "without an answer: purpose" in shown.out
+    assert "warning: 2 cases without images: scan2, scan3" in shown.err
     assert run("verify", "bag") == 0
     listed = ["bundle", "bundle", "--images", "bundle/images", "--list-images", "--out", "list"]
     assert run(*listed) == 0
@@ -232,7 +232,7 @@ def test_a_set_loses_a_patient(
     ada = ["sealed", "--key", "ada.key"]
     assert run("custody", "withdraw", *ada, "--case", "scan1", "--reason", "consent ended") == 0
     assert (
-        "event 4: 1 case(s) withdrawn, 1 file(s) removed, 1 stored result(s) deleted"
+        "event 4: 1 case withdrawn, 1 file removed, 1 stored result deleted"
         in capsys.readouterr().out
     )
     assert run("audit", "sealed") == 0

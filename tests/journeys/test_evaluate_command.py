@@ -279,7 +279,7 @@ def test_files_of_one_name_get_their_folders_or_given_names(luna16: Path, capsys
     output = capsys.readouterr().out
     assert output.index("old  ·  rule luna16") < output.index("new  ·  rule luna16")
     assert run(*both, "--name", "old") == 1
-    assert "--name: 1 name(s) for 2 file(s) of marks." in capsys.readouterr().err
+    assert "--name: 1 name for 2 files of marks." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("held", ["evaluation.json", "comparison.json", "manifest.sig"])

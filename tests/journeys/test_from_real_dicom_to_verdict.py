@@ -57,7 +57,7 @@ def test_commands_make_a_report_of_ten_algorithms_from_real_scans(
     assert "listed_pixels" in capsys.readouterr().out  # the same scans under other names
     assert run("curate clean --out curated") == 0
     assert run(f"reference rename {LUNA16} {table} --out reference") == 0
-    assert "left out    886 case(s)" in capsys.readouterr().out
+    assert "left out    886 cases" in capsys.readouterr().out
     assert run("bundle reference --curated curated --set-name real --out bag") == 0
     assert run("bundle reference --images clean --out same") == 0
     assert "wrote same: 2 cases, 316 image files" in capsys.readouterr().out

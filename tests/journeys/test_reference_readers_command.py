@@ -39,8 +39,8 @@ def test_each_reader_is_scored_against_the_others(tmp_path: Path, capsys) -> Non
     assert lines[1].split() == ["1", "1", "2", "2", "1.000", "0.000"]
     assert lines[3].split() == ["3", "1", "2", "1", "0.500", "1.000"]
     assert lines[5:] == [
-        "outlined by 1: 3 other reader(s) marked none",
-        "outlined by 3: 1 other reader(s) marked non_nodule",
+        "outlined by 1: 3 other readers marked none",
+        "outlined by 3: 1 other reader marked non_nodule",
         f"wrote {out}",
     ]
     assert pl.read_csv(out)["found"].to_list() == [2, 2, 1, 2]

@@ -13,6 +13,7 @@ from nodulebench.annotation.consistency import check_consistency
 from nodulebench.annotation.people import PROGRAM, Roster, commitment_of, possible_reviewers
 from nodulebench.annotation.readings import DrawnFinding, Reading, check_reading
 from nodulebench.core.errors import InputError, Problem, raise_problems
+from nodulebench.core.text import counted
 from nodulebench.security.event_signers import Change
 from nodulebench.security.keys import parse_public_key
 
@@ -59,7 +60,7 @@ def _dispute_refusal(batch: Batch) -> Problem | None:
     shown = ", ".join(f"{case_id} {name}" for case_id, name in batch.open_disputes[:5])
     return Problem(
         f"batch '{batch.order.batch_id}'",
-        f"has {len(batch.open_disputes)} open dispute(s): {shown}.",
+        f"has {counted(len(batch.open_disputes), 'open dispute')}: {shown}.",
         "Settle them first.",
     )
 

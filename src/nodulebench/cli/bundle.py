@@ -14,6 +14,7 @@ from nodulebench.cli.options import (
     series_option,
 )
 from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.core.text import counted
 
 
 @click.command("bundle")
@@ -50,15 +51,22 @@ def command(**options: object) -> None:
     print_notices("note", made.notices)
     print_done(f"wrote {out}: {made.cases} cases, {made.images} image files")
     if made.passed_over:
-        click.echo(f"skipped {made.passed_over} DICOM file(s) of series that are not a case")
+        click.echo(
+            f"skipped {counted(made.passed_over, 'DICOM file')} of series that are not a case"
+        )
     print_gaps(made.gaps)
     if made.without_images:
         shown = ", ".join(made.without_images[:5])
-        click.echo(f"warning: {len(made.without_images)} case(s) without images: {shown}", err=True)
+        click.echo(
+            f"warning: {counted(len(made.without_images), 'case')} without images: {shown}",
+            err=True,
+        )
     print_next(f"nodulebench seal {out} --key … --policy … --out SEALED")
 
 
 def print_gaps(gaps: tuple[str, ...]) -> None:
     """Print the questions that the datasheet does not answer."""
     if gaps:
-        click.echo(f"datasheet   {len(gaps)} question(s) without an answer: {', '.join(gaps)}")
+        click.echo(
+            f"datasheet   {counted(len(gaps), 'question')} without an answer: {', '.join(gaps)}"
+        )

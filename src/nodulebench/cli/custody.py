@@ -14,6 +14,7 @@ from nodulebench.cli.options import (
     print_next,
 )
 from nodulebench.cli.terminal import ProgressLine, json_option, print_json
+from nodulebench.core.text import counted
 
 
 @click.group("custody")
@@ -59,8 +60,10 @@ def withdraw(
     key = own_key.required()
     with ProgressLine("encrypting again"):
         done = take_out(sealed, key, cases=cases, patient=patient, reason=reason)
-    counts = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
-    click.echo(f"event {done.event.number}: {counts}, {done.evaluations} stored result(s) deleted")
+    counts = f"{counted(len(done.cases), 'case')} withdrawn, {counted(done.files, 'file')} removed"
+    click.echo(
+        f"event {done.event.number}: {counts}, {counted(done.evaluations, 'stored result')} deleted"
+    )
     print_next("freeze plans again: nodulebench unseal …; then: nodulebench test-plan freeze …")
 
 
@@ -92,7 +95,7 @@ def check_copy(copy: Path, own_key: OwnKey, checkpoints: tuple[Path, ...]) -> in
     if not check.expected:
         click.echo("lost        not known: no checkpoint was given")
     elif check.lost:
-        lost = f"{check.lost} event(s) after number {check.events}"
+        lost = f"{counted(check.lost, 'event')} after number {check.events}"
         click.echo(f"lost        {lost}; evaluations among them could be repeated")
     else:
         click.echo(f"lost        nothing up to event {check.expected}, which a checkpoint names")

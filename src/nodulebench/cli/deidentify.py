@@ -19,6 +19,7 @@ from nodulebench.cli.options import (
 )
 from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 from nodulebench.core.executor import ExecutorChoice
+from nodulebench.core.text import counted
 
 
 @click.command("deidentify")
@@ -101,7 +102,7 @@ def command(
         print_json({"is_good": not left, "leftovers": left})
         for leftover in left:
             click.echo(f"error: {leftover.where}: {in_english(leftover.why)}.", err=True)
-        click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
+        click.echo(f"{folder}: {counted(len(left), 'leftover') if left else 'clean'}")
         click.echo(f"not looked at: {in_english(Notice('check_unseen'))}")
         if not given["has_pixel_check"]:
             click.echo(f"not looked at: {in_english(Notice('check_unsearched'))}")
@@ -121,7 +122,7 @@ def command(
     for kind, count in kinds.items():
         click.echo(f"left out    {count}: {kind}")
     if made.repeated:
-        click.echo(f"repeated    {made.repeated} file(s) of the same instance")
+        click.echo(f"repeated    {counted(made.repeated, 'file')} of the same instance")
     rate = f"{len(made.outcomes) / made.seconds:.0f} files/s, {made.bytes_read / 1e6:.0f} MB"
     print_done(f"wrote       {made.written} slices of {made.patients} patients to {out}")
     click.echo(f"took        {made.seconds:.1f} s: {rate}")

@@ -19,6 +19,7 @@ from nodulebench.cli.options import (
     print_written,
 )
 from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
+from nodulebench.core.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,8 +139,8 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
             _print_differences("diameter difference", differences.abs())
         if len(differences) < pairs.height:
             click.echo(
-                f"diameters not compared: {pairs.height - len(differences)} nodule(s) in "
-                "both were not measured in one of them"
+                f"diameters not compared: {counted(pairs.height - len(differences), 'nodule')} in "
+                "both, not measured in one of them"
             )
     for name, lone in ((first, only_first), (second, only_second)):
         for case_id, nodule_id, x, y, z, diameter in lone.iter_rows():
@@ -213,7 +214,7 @@ def readers(source: Path, out: Path | None, **chosen: object) -> None:
             f"{share:>13}{row['lone_per_case']:>11.3f}"
         )
     for outlined_by, kind, count in scores.silent.iter_rows():
-        click.echo(f"outlined by {outlined_by}: {count} other reader(s) marked {kind}")
+        click.echo(f"outlined by {outlined_by}: {counted(count, 'other reader')} marked {kind}")
     print_written(out)
 
 
@@ -254,7 +255,9 @@ def rename(
     )
     made = renamed.reference
     if renamed.left_out:
-        click.echo(f"left out    {renamed.left_out} case(s) that the key table does not know")
+        click.echo(
+            f"left out    {counted(renamed.left_out, 'case')} that the key table does not know"
+        )
     ignored = int(made.nodules["is_ignored"].sum())
     more = f", {ignored} findings that count neither way" if ignored else ""
     count = made.nodules.height - ignored
@@ -302,7 +305,7 @@ def _print_flips(first: Path, second: Path, marks: Path, protocol: str) -> None:
 
     with ProgressLine("scoring"):
         flipped = flipped_marks_of_files(first, second, marks, protocol)
-    click.echo(f"{flipped.height} mark(s) of {marks.name} are labelled differently")
+    click.echo(f"{counted(flipped.height, 'mark')} of {marks.name} labelled differently")
     for row in flipped.iter_rows(named=True):
         places = [
             "no nodule" if outside is None else f"{outside:+.3f} mm"

@@ -14,6 +14,7 @@ from nodulebench.cli.options import (
     print_next,
 )
 from nodulebench.cli.terminal import ProgressLine, print_done
+from nodulebench.core.text import counted
 
 
 @click.command("seal")
@@ -46,7 +47,7 @@ def command(own_key: OwnKey, out: Path, **options: object) -> None:
         return
     click.echo(f"sealed {made.name}: {made.files} files, {made.secrets} of the set encrypted")
     if made.taken_over:
-        click.echo(f"reused      {made.taken_over} file(s) of an interrupted run")
+        click.echo(f"reused      {counted(made.taken_over, 'file')} of an interrupted run")
     print_gaps(made.gaps)
     if made.permits_any_test:
         click.echo(

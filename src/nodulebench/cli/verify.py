@@ -21,6 +21,7 @@ from nodulebench.cli.output import OWNER_UNKNOWN, print_check, signature_text
 from nodulebench.cli.output import print_sealed_verdict as print_verdict
 from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 from nodulebench.core.errors import raise_problems
+from nodulebench.core.text import counted
 
 if TYPE_CHECKING:
     from nodulebench.evaluation.verify import Recomputed, Verification
@@ -151,5 +152,5 @@ def _print(verification: "Verification", folder: Path) -> None:
 def _amount(part: "Recomputed") -> str:
     if not part.values:
         return "nothing, because protocol, cases or reference do not match the digests"
-    agree = f"{len(part.differences)} difference(s)" if part.differences else "all agree"
+    agree = counted(len(part.differences), "difference") if part.differences else "all agree"
     return f"{part.values:,} values and {part.rows:,} rows, {agree}"

@@ -18,3 +18,8 @@ def in_a_line(text: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in shown(text)
     )
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its English noun: "1 case", "2 cases"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

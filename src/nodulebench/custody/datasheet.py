@@ -16,6 +16,7 @@ from pydantic import create_model
 from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.tables import Reference
+from nodulebench.core.text import counted
 from nodulebench.custody.policy import FEEDBACK, CustodyPolicy
 from nodulebench.io.bundle import PROVENANCE
 
@@ -216,8 +217,8 @@ def _policy_answers(policy: CustodyPolicy) -> dict[str, str]:
     people = "; ".join(f"{person.name}: {', '.join(person.roles)}" for person in policy.people)
     return {
         "key_custodian": policy.key_custodian,
-        "reuse": f"{reuse.evaluations_per_developer} evaluation(s) per developer{limit}. An "
-        f"evaluation discloses: {FEEDBACK[reuse.feedback]}.",
+        "reuse": f"{counted(reuse.evaluations_per_developer, 'evaluation')} per developer{limit}. "
+        f"An evaluation discloses: {FEEDBACK[reuse.feedback]}.",
         "access": people + ".",
         "retirement": ""
         if reuse.evaluations_in_total is None

@@ -12,6 +12,7 @@ from nodulebench.core.notices import Notice
 from nodulebench.core.protocol import TestProtocol, load_protocol
 from nodulebench.core.results import Evaluation
 from nodulebench.core.tables import Reference, Submission, without_images
+from nodulebench.core.text import counted
 from nodulebench.evaluation.evaluate import evaluate
 from nodulebench.evaluation.result_folder import require_same_result, write_evaluation
 from nodulebench.io.cases import algorithm_name
@@ -101,7 +102,7 @@ def with_names(
 ) -> list[Submission]:
     """Submissions with the given names, else their own; files of the same name by their folders."""
     if names and len(names) != len(paths):
-        what = f"{len(names)} name(s) for {len(paths)} file(s) of marks."
+        what = f"{counted(len(names), 'name')} for {counted(len(paths), 'file')} of marks."
         raise InputError.at("--name", what, "Give a name for each file in the same order, or none.")
     if names:
         return [

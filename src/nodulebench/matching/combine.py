@@ -15,6 +15,7 @@ import polars as pl
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.errors import Problem, raise_problems
 from nodulebench.core.tables import MARKS, Submission
+from nodulebench.core.text import counted
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.linking import merged_within
 from nodulebench.io.marks.luna16_candidates import check_candidate_track, match_candidates
@@ -239,6 +240,6 @@ def require_combinable(submissions: Sequence[Submission]) -> None:
     ]
     if len(names) < 2:
         problems.append(
-            Problem("combination", f"of {len(names)} submission(s).", "Give two or more.")
+            Problem("combination", f"of {counted(len(names), 'submission')}.", "Give two or more.")
         )
     raise_problems(problems)

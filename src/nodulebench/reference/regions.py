@@ -10,6 +10,7 @@ import polars as pl
 from nodulebench.core.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.core.errors import InputError, Problem, raise_problems
 from nodulebench.core.readings import Readings
+from nodulebench.core.text import counted
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outlines import Outlines, read_outlines
 from nodulebench.imaging.rasters import enclosed_pixels, polygon_pixels
@@ -126,7 +127,7 @@ def _require_positions(readings: Readings, cases: IntArray, places: list[Geometr
                 )
                 for number in unplaced[:_MOST_NAMED]
             ]
-            + [Problem("cases", f"{len(unplaced)} case(s) have no voxel size.")]
+            + [Problem("cases", f"{counted(len(unplaced), 'case')} without a voxel size.")]
         )
 
 

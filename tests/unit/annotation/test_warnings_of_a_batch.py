@@ -183,7 +183,7 @@ def test_the_reviewer_sees_warnings_by_the_given_types(
     assert run("warnings", handle, "b1", "--images", images) == 0
     assert capsys.readouterr().out.splitlines() == [
         "a r2 m0: called calcified, but its mean is 60 HU, not above 100",
-        "1 warning(s)",
+        "1 warning",
     ]
 
 

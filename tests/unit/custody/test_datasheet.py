@@ -100,10 +100,10 @@ def test_equipment_that_is_unknown_is_not_disclosed() -> None:
 def test_a_policy_answers_who_may_do_what_and_how_often() -> None:
     policy = parse_policy(POLICY, "policy.toml")
     for limit, reuse, retirement in (
-        (None, "2 evaluation(s) per developer. An evaluation discloses: ", ""),
+        (None, "2 evaluations per developer. An evaluation discloses: ", ""),
         (
             5,
-            "2 evaluation(s) per developer and 5 in all. An evaluation discloses: ",
+            "2 evaluations per developer and 5 in all. An evaluation discloses: ",
             "After 5 evaluations of all developers together.",
         ),
     ):

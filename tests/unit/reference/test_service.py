@@ -149,7 +149,7 @@ def test_what_was_not_measured_is_not_compared(tmp_path: Path) -> None:
         f"1 only in {tmp_path / 'second'}",
         "distance: median 0.0000 mm, 95th percentile 0.0000 mm, largest 0.0000 mm",
         "diameter difference: median 1.0000 mm, 95th percentile 1.0000 mm, largest 1.0000 mm",
-        "diameters not compared: 1 nodule(s) in both were not measured in one of them",
+        "diameters not compared: 1 nodule in both, not measured in one of them",
         f"only in {tmp_path / 'first'}: case a n2 at (0.0, 50.0, 0.0) mm, not measured",
         f"only in {tmp_path / 'second'}: case a n2 at (0.0, 50.0, 0.0) mm, not measured",
     ]
@@ -232,7 +232,7 @@ def test_the_command_lists_marks_with_another_label(findings: Path, tmp_path: Pa
     assert done.exit_code == 0, done.output
     # 30 * sqrt(2) from the other nodule's centre, less the radius of a sphere of 16 mm3
     assert done.output.splitlines()[-2:] == [
-        "1 mark(s) of marks.csv are labelled differently",
+        "1 mark of marks.csv labelled differently",
         "case a mark 2: ignored -> hit, from the nearest surface +40.863 mm -> -1.563 mm",
     ]
 

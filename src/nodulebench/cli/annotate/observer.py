@@ -19,6 +19,7 @@ from nodulebench.cli.options import (
 )
 from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 from nodulebench.core.json_types import JsonObject
+from nodulebench.core.text import counted
 from nodulebench.i18n.translator import in_english
 
 STUDY = click.argument("study", type=FILE)
@@ -71,7 +72,7 @@ def ask(study: Path, file: Path, actor_id: str) -> None:
     if not count:
         click.echo(f"{actor_id} has no open positions")
         return
-    print_done(f"wrote {file}: {count} position(s) for {actor_id} to classify")
+    print_done(f"wrote {file}: {counted(count, 'position')} for {actor_id} to classify")
     print_next(f"nodulebench annotate observer import-answers {study} {file} --by {actor_id}")
 
 
@@ -90,7 +91,7 @@ def answer(study: Path, file: Path, actor_id: str) -> None:
     from nodulebench.annotation.observer_study import import_calls, open_study
 
     count = import_calls(open_study(study), actor_id, file)
-    click.echo(f"{actor_id}: {count} position(s) classified")
+    click.echo(f"{actor_id}: {counted(count, 'position')} classified")
     _tell(study)
 
 

@@ -33,6 +33,7 @@ from nodulebench.cli.terminal import json_option, print_done, print_json
 from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.notices import Notice
+from nodulebench.core.text import counted
 from nodulebench.i18n.translator import in_english
 
 if TYPE_CHECKING:
@@ -201,7 +202,8 @@ def audit(folder: Path, checkpoints: tuple[Path, ...], public_key: Path | None) 
     click.echo(f"events      {len(report.events)}")
     click.echo(f"signatures  {'checked' if report.signers else 'none'}")
     click.echo(f"checkpoints     {len(checkpoints)} compared")
-    click.echo(f"{folder}: {len(report.problems) or 'no'} problem(s)")
+    count = counted(len(report.problems), "problem") if report.problems else "no problems"
+    click.echo(f"{folder}: {count}")
     return 1 if report.problems else 0
 
 
@@ -265,7 +267,8 @@ def _tell_repeats(repeat: JsonObject) -> None:
     """Print how a reader agrees with the same reader on repeated cases."""
     click.echo(
         f"{repeat['first']} and the own repeats: agreement {_shown(repeat['agreement'])} in "
-        f"{repeat['cases']} case(s), at least {repeat['least_between']} other(s) between"
+        f"{counted(repeat['cases'], 'case')}, at least "
+        f"{counted(repeat['least_between'], 'other')} between"
     )
     pair = f"{repeat['first']}, {repeat['second']}"
     for row in repeat["metrics"]:
@@ -300,7 +303,7 @@ def ask(handle: "ProjectHandle", batch_id: str, file: Path, actor_id: str) -> No
     if not count:
         click.echo(f"{batch_id}: nothing waits for {actor_id}")
         return
-    print_done(f"wrote {file}: {count} question(s) to {actor_id}")
+    print_done(f"wrote {file}: {counted(count, 'question')} to {actor_id}")
     print_next(
         f"nodulebench annotate review import-answers {handle.folder} {batch_id} {file} "
         f"--by {actor_id}"
@@ -618,7 +621,7 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
     print_json(reported)
     for warning in reported:
         click.echo(f"{warning.where}: {in_english(warning.notice)}")
-    click.echo(f"{len(reported)} warning(s)")
+    click.echo(counted(len(reported), "warning"))
 
 
 @command.command("export")
