@@ -28,11 +28,7 @@ from nodulebench.core.tables import MARK_SLICES, NODULE_TYPES, Reference, Submis
 from nodulebench.detection.detectors import candidates_of, merge_detectors
 from nodulebench.detection.marks import measure_marks
 from nodulebench.detection.scan import prepare_scan
-from nodulebench.evaluation.combine import (
-    CombinationChoice,
-    combine_candidates,
-    write_rows,
-)
+from nodulebench.evaluation.combine import CombinationChoice, combine_candidates, write_rows
 from nodulebench.evaluation.comparison.compare import ComparisonChoice
 from nodulebench.evaluation.comparison.service import compare_folder
 from nodulebench.evaluation.evaluate import evaluate
@@ -90,9 +86,7 @@ def demo_protocol(bootstraps: int) -> TestProtocol:
 
 
 def run_demo(
-    out: Path,
-    choice: DemoChoice = DEFAULT_CHOICE,
-    progress: Progress = no_progress,
+    out: Path, choice: DemoChoice = DEFAULT_CHOICE, progress: Progress = no_progress
 ) -> Evaluation:
     """Make the test set, run the detectors, evaluate them, and write the full report.
 

@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import (
-    FILE,
-    OwnKey,
-    own_key_options,
-    signing_passphrase,
-)
+from nodulebench.cli.options import FILE, OwnKey, own_key_options, signing_passphrase
 from nodulebench.cli.terminal import ProgressLine, json_option, print_done, print_json
 
 if TYPE_CHECKING:
@@ -24,11 +19,7 @@ if TYPE_CHECKING:
     "--write-checkpoint", "checkpoint", type=FILE, help="Save a checkpoint file of the log."
 )
 @json_option
-def command(
-    sealed: Path,
-    own_key: OwnKey,
-    checkpoint: Path | None,
-) -> int:
+def command(sealed: Path, own_key: OwnKey, checkpoint: Path | None) -> int:
     r"""Show the log of a SEALED set, and check it.
 
     Chain and signatures are checked. Give a checkpoint to another person for safekeeping.

@@ -47,13 +47,7 @@ from nodulebench.cli.terminal import ProgressLine, json_option, print_done, prin
 @click.option(
     "--lung-masks", type=FOLDER, help="Folder of lung masks <case>.mhd; drops candidates outside."
 )
-@option(
-    "--slack",
-    NOT_NEGATIVE,
-    10.0,
-    "Largest distance outside the lungs.",
-    to="slack_mm",
-)
+@option("--slack", NOT_NEGATIVE, 10.0, "Largest distance outside the lungs.", to="slack_mm")
 @click.option(
     "--candidates", type=FILE, help="Common list of candidates.  [default: the first submission]"
 )
@@ -75,11 +69,7 @@ def command(
     nodulebench combine a.csv b.csv c.csv --reference luna16/ --out candidates.csv
     nodulebench combine a.csv b.csv --method scores --reference luna16/ --out mean.csv
     """
-    from nodulebench.evaluation.combine import (
-        CombinationChoice,
-        combine_files,
-        write_rows,
-    )
+    from nodulebench.evaluation.combine import CombinationChoice, combine_files, write_rows
 
     shape = ("distance_mm", "linkage", "place", "lung_masks", "slack_mm")
     choice = call_with(CombinationChoice, {name: chosen.pop(name) for name in shape})

@@ -31,9 +31,7 @@ from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 @click.argument("old", metavar="[OLD]", required=False, type=FILE)
 @click.option("--baseline", help="Algorithm to compare with, instead of OLD.")
 @click.option(
-    "--margin",
-    type=POSITIVE,
-    help="Margin of the tests for non-inferiority and equivalence.",
+    "--margin", type=POSITIVE, help="Margin of the tests for non-inferiority and equivalence."
 )
 @click.option(
     "--no-worse-than",
@@ -50,12 +48,7 @@ from nodulebench.cli.terminal import ProgressLine, json_option, print_json
 )
 @click.option("--bootstraps", type=click.IntRange(min=2), help="Number of bootstrap samples.")
 @option("--permutations", WHOLE, 2000, "Number of random permutations; 0 skips the test.")
-@click.option(
-    "--all",
-    "is_all",
-    is_flag=True,
-    help="Print every difference, rank and nodule.",
-)
+@click.option("--all", "is_all", is_flag=True, help="Print every difference, rank and nodule.")
 @own_key_options()
 @evaluation_option
 @click.option("--out", type=FOLDER, help="Sealed test set: new folder for the laboratory's report.")

@@ -10,11 +10,7 @@ from nodulebench.cli.terminal import json_option, print_done, print_json, with_p
 
 
 @click.group("conformance", invoke_without_command=True)
-@click.option(
-    "--scorer",
-    metavar="COMMAND",
-    help="Scorer to test.  [default: NoduleBench]",
-)
+@click.option("--scorer", metavar="COMMAND", help="Scorer to test.  [default: NoduleBench]")
 @click.option("--case", "cases", multiple=True, help="Name of a case; may be repeated.")
 @click.option("--verbose", "-v", is_flag=True, help="Explain each case.")
 @click.pass_context

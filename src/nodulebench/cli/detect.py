@@ -35,12 +35,7 @@ class _ListsDetectors(click.Command):
 @click.command("detect", cls=_ListsDetectors)
 @click.argument("name")
 @click.argument("case", type=EXISTING)
-@click.option(
-    "--out",
-    required=True,
-    type=NEW_FOLDER,
-    help="Folder for the marks.",
-)
+@click.option("--out", required=True, type=NEW_FOLDER, help="Folder for the marks.")
 @option("--case-id", str, "", "Name of the case.  [default: its file name or series UID]")
 @click.option("--max-marks", "most", type=COUNT, help="Largest number of marks per scan.")
 @option(

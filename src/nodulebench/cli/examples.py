@@ -80,14 +80,7 @@ def command(
                 progress=line.tell,
             )
         elif images is not None:
-            summary = scan_examples(
-                out,
-                images,
-                reference,
-                source,
-                folds=folds,
-                progress=line.tell,
-            )
+            summary = scan_examples(out, images, reference, source, folds=folds, progress=line.tell)
     print_done(
         f"wrote {out}: {summary.candidates} candidates in {summary.cases} images, "
         f"{summary.nodules} of them on nodules, {summary.scored} to be scored; "

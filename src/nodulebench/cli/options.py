@@ -42,18 +42,14 @@ NOT_NEGATIVE = click.FloatRange(min=0)
 
 
 reference_option = click.option(
-    "--reference",
-    required=True,
-    type=PATH,
-    help="Test set: bundle, LUNA16 folder or NIFDC CSV.",
+    "--reference", required=True, type=PATH, help="Test set: bundle, LUNA16 folder or NIFDC CSV."
 )
 series_option = click.option("--series", type=FILE, help="List of cases to use, in this order.")
 cases_option = click.option(
     "--cases", type=PATH, help="Table of cases (geometry, patients, strata) or CT folder."
 )
 columns_option = click.option(
-    "--columns",
-    help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file.",
+    "--columns", help="Names of your columns: case=...,x=...,y=...,z=...,score=... or a TOML file."
 )
 checkpoints_option = click.option(
     "--checkpoint",
@@ -126,10 +122,7 @@ def print_notices(word: str, notices: "Iterable[Notice]") -> None:
 
 _OPTIONS = (
     option(
-        "--port",
-        click.IntRange(0, 65535),
-        0,
-        "Local port; 0 uses the last port, or any free one.",
+        "--port", click.IntRange(0, 65535), 0, "Local port; 0 uses the last port, or any free one."
     ),
     option("--language", ["en", "zh"], "en", "Language of the page or report."),
     click.option("--browser/--no-browser", default=True, help="Open the page in a browser."),
@@ -240,9 +233,7 @@ class OwnKey:
 OPENS_SET = "Your private OpenSSH key; it opens a sealed set."
 
 
-def own_key_options(
-    words: str = OPENS_SET,
-) -> Callable[[Run], Run]:
+def own_key_options(words: str = OPENS_SET) -> Callable[[Run], Run]:
     """Add --key and --key-passphrase-file; the command gets them as ``own_key``."""
 
     def add(command: Run) -> Run:

@@ -38,11 +38,7 @@ from nodulebench.core.executor import ExecutorChoice
     type=click.Choice(["smooth", "standard", "sharp", "edge"]),
     help="Reconstruction kernel.  [default: random]",
 )
-@click.option(
-    "--dose",
-    type=click.FloatRange(1.0, 1000.0),
-    help="Dose in mAs.  [default: random]",
-)
+@click.option("--dose", type=click.FloatRange(1.0, 1000.0), help="Dose in mAs.  [default: random]")
 @click.option(
     "--follow-up", "has_follow_up", is_flag=True, help="Add a follow-up scan of every patient."
 )

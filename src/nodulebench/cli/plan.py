@@ -36,12 +36,7 @@ power = option("--power", INSIDE, 0.8, "Power.")
 half_width = click.option(
     "--half-width", type=POSITIVE, help="Half the width of the confidence interval."
 )
-ratio = option(
-    "--negatives-per-positive",
-    POSITIVE,
-    1.0,
-    "Number of negatives for each positive.",
-)
+ratio = option("--negatives-per-positive", POSITIVE, 1.0, "Number of negatives for each positive.")
 
 
 def clusters(assumed_correlation: float) -> "Callable[[Command], Command]":
@@ -233,11 +228,7 @@ def auc(**given: object) -> None:
     "--difference", type=float, help="Expected difference, new minus old.  [default: the pilot's]"
 )
 @click.option(
-    "--size",
-    "sizes",
-    type=COUNT,
-    multiple=True,
-    help="Number of patients to try; may be repeated.",
+    "--size", "sizes", type=COUNT, multiple=True, help="Number of patients to try; may be repeated."
 )
 @option("--simulations", click.IntRange(min=100), 1000, "Number of simulations.")
 @power
@@ -291,11 +282,7 @@ def readers(
         --variance 0.0008 --covariance-1 0.0003 --covariance-2 0.0003 \
         --covariance-3 0.0002 --treatment-reader-square 0.0001
     """
-    from nodulebench.evaluation.sample_size import (
-        Components,
-        pilot_study,
-        size_for_reader_study,
-    )
+    from nodulebench.evaluation.sample_size import Components, pilot_study, size_for_reader_study
 
     if pilot is not None and any(number is not None for number in numbers.values()):
         raise click.UsageError("give either --pilot or its numbers")
@@ -365,15 +352,9 @@ for calculator in COMMANDS:
 @click.option("--error-sd", type=POSITIVE, help="Standard deviation of the size error.")
 @option("--error-mean", float, 0.0, "Mean of the size error.")
 @click.option(
-    "--reference",
-    type=PATH,
-    help="Test set whose nodule sizes are used instead of a distribution.",
+    "--reference", type=PATH, help="Test set whose nodule sizes are used instead of a distribution."
 )
-@click.option(
-    "--errors",
-    type=FILE,
-    help="Table of observed sizes: true_mm, reported_mm.",
-)
+@click.option("--errors", type=FILE, help="Table of observed sizes: true_mm, reported_mm.")
 @click.option(
     "--edge",
     "edges",
@@ -382,11 +363,7 @@ for calculator in COMMANDS:
     help="Size between groups with different errors; may be repeated.",
 )
 @option(
-    "--mean-excess",
-    POSITIVE,
-    2.0,
-    "Mean of the sizes above the smallest one.",
-    to="mean_excess_mm",
+    "--mean-excess", POSITIVE, 2.0, "Mean of the sizes above the smallest one.", to="mean_excess_mm"
 )
 @option(
     "--tolerance",
@@ -412,11 +389,7 @@ def size_error(
     \b
     nodulebench plan size-error --minimum 4 --error-sd 0.6
     """
-    from nodulebench.evaluation.sample_size import (
-        normal_errors,
-        observed_errors,
-        plan_size_error,
-    )
+    from nodulebench.evaluation.sample_size import normal_errors, observed_errors, plan_size_error
 
     if errors is not None and error_sd is None:
         model = observed_errors(errors, edges)

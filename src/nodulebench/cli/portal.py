@@ -133,11 +133,7 @@ def command(
 @click.option("--until-empty", is_flag=True, help="Stop when no job is waiting.")
 @click.option("--until-parent-ends", is_flag=True, hidden=True)
 def worker(
-    storage: Path,
-    database: str | None,
-    own_key: OwnKey,
-    until_empty: bool,
-    until_parent_ends: bool,
+    storage: Path, database: str | None, own_key: OwnKey, until_empty: bool, until_parent_ends: bool
 ) -> None:
     r"""Score the submissions of a site until stopped.
 
@@ -214,12 +210,7 @@ def project() -> None:
     "--scans", type=FOLDER, help="Root of all folders of scans.  [default: in the storage]"
 )
 def add_project(
-    storage: Path,
-    database: str | None,
-    folder: Path,
-    images: str,
-    title: str,
-    scans: Path | None,
+    storage: Path, database: str | None, folder: Path, images: str, title: str, scans: Path | None
 ) -> None:
     r"""Add the project in FOLDER, which `annotate review start` made.
 

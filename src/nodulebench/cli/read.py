@@ -28,16 +28,9 @@ from nodulebench.cli.options import (
     help="Folder for your readings.  [default: FOLDER-reading]",
 )
 @click.option(
-    "--exam-key",
-    "key",
-    type=EXISTING,
-    help="Answers of the panel: the scans are then an exam.",
+    "--exam-key", "key", type=EXISTING, help="Answers of the panel: the scans are then an exam."
 )
-@click.option(
-    "--images",
-    type=EXISTING,
-    help="Folder of scans, for a project or a study.",
-)
+@click.option("--images", type=EXISTING, help="Folder of scans, for a project or a study.")
 @click.option(
     "--key", "own_key", type=KEY, help="Your private OpenSSH key, if the project uses keys."
 )

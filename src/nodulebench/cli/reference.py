@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 SERIES = click.option("--series", type=FILE, help="List of cases to use, in this order.")
 CASES = click.option(
-    "--cases",
-    type=PATH,
-    help="Table of cases, or CT folder.  [default: scans.csv next to SOURCE]",
+    "--cases", type=PATH, help="Table of cases, or CT folder.  [default: scans.csv next to SOURCE]"
 )
 PROTOCOL = option("--protocol", str, "luna16", "Test protocol.")
 SKIP = "--skip-bad-files", "skips_bad_files"

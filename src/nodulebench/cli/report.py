@@ -38,11 +38,7 @@ from nodulebench.cli.terminal import ProgressLine
 @option("--language", ["en", "zh"], "en", "Language of the page or report.")
 @click.option("--algorithm", help="Name of the only algorithm to report.")
 @click.option("--out", type=FOLDER, help="Folder for the report.  [default: FOLDER]")
-@click.option(
-    "--causes",
-    type=FILE,
-    help="Cause of each false positive (CSV).",
-)
+@click.option("--causes", type=FILE, help="Cause of each false positive (CSV).")
 @click.option("--images", type=PATH, help="Folder of scans; adds a gallery of nodules.")
 @click.option(
     "--combinations", type=FILE, multiple=True, help="CSV from 'combine --table'; may be repeated."

@@ -59,12 +59,7 @@ def command(
     nodulebench robustness isicad scan.mhd --out robustness/
     nodulebench robustness "my_detector {case} {out}" dicom_folder/ --test shift --test crop
     """
-    from nodulebench.runner.robustness import (
-        TESTS,
-        RobustnessChoice,
-        check_case,
-        write_outcomes,
-    )
+    from nodulebench.runner.robustness import TESTS, RobustnessChoice, check_case, write_outcomes
 
     choice = call_with(RobustnessChoice, strictness)
     asked = tests or tuple(TESTS)

@@ -30,12 +30,7 @@ PROFILES = ["native", "grand-challenge", "medperf", "map"]
 @click.command("run")
 @click.argument("algorithm")
 @click.argument("test_set", type=EXISTING_FOLDER)
-@click.option(
-    "--out",
-    required=True,
-    type=NEW_FOLDER,
-    help="Folder for the marks.",
-)
+@click.option("--out", required=True, type=NEW_FOLDER, help="Folder for the marks.")
 @option(
     "--isolation",
     ISOLATIONS,
@@ -104,13 +99,7 @@ def command(
         )
         with ProgressLine(f"running {chosen.name}") as line, watching as workers:
             summary = run_algorithm(
-                chosen,
-                test_set,
-                out,
-                choice,
-                own_key=key,
-                executor=workers,
-                progress=line.tell,
+                chosen, test_set, out, choice, own_key=key, executor=workers, progress=line.tell
             )
     except KeyboardInterrupt:
         click.echo(

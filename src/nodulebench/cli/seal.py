@@ -5,14 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.bundle import print_gaps
-from nodulebench.cli.options import (
-    FILE,
-    FOLDER,
-    OwnKey,
-    call_with,
-    own_key_options,
-    print_next,
-)
+from nodulebench.cli.options import FILE, FOLDER, OwnKey, call_with, own_key_options, print_next
 from nodulebench.cli.terminal import ProgressLine, print_done
 from nodulebench.core.text import counted
 

@@ -16,11 +16,7 @@ from nodulebench.cli.terminal import ProgressLine, print_done
 @option("--reason", str, "", "Reason for the log.")
 @click.option("--evaluation", "result", type=COUNT, help="Stored evaluation to use.")
 def command(
-    sealed: Path,
-    own_key: OwnKey,
-    out: Path | None,
-    reason: str,
-    result: int | None,
+    sealed: Path, own_key: OwnKey, out: Path | None, reason: str, result: int | None
 ) -> None:
     r"""Export the reference of a SEALED set, or show a stored result.
 

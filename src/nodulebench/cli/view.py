@@ -13,16 +13,9 @@ if TYPE_CHECKING:
 
 @click.command("view")
 @click.argument("result", metavar="FOLDER", type=EXISTING)
+@click.option("--images", required=True, type=EXISTING, help="Folder of scans.")
 @click.option(
-    "--images",
-    required=True,
-    type=EXISTING,
-    help="Folder of scans.",
-)
-@click.option(
-    "--cache",
-    type=NEW_FOLDER,
-    help="Folder for cached voxels.  [default: next to the images]",
+    "--cache", type=NEW_FOLDER, help="Folder for cached voxels.  [default: next to the images]"
 )
 @page_options
 def command(

@@ -3,12 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
-from pydantic import (
-    AwareDatetime,
-    Field,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import AwareDatetime, Field, StringConstraints, model_validator
 
 from nodulebench.core.config_model import ConfigModel
 from nodulebench.core.documents.records import PRIMARY, CriterionSummary, Verdict

@@ -3,11 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, model_validator
 
 from nodulebench.core.config_model import ConfigModel, parse_config
 from nodulebench.core.errors import InputError, UnknownNameError, did_you_mean

@@ -31,13 +31,7 @@ from nodulebench.custody.stored_results import (
     read_evaluations,
     require_not_withdrawn,
 )
-from nodulebench.custody.study import (
-    Study,
-    chosen_evaluations,
-    compared,
-    joined,
-    study_of,
-)
+from nodulebench.custody.study import Study, chosen_evaluations, compared, joined, study_of
 from nodulebench.evaluation.comparison.compare import AlgorithmComparison, ComparisonChoice
 from nodulebench.evaluation.comparison.service import recompute_comparisons
 from nodulebench.evaluation.recompute import renamed_document

@@ -215,13 +215,7 @@ def detect_case(task: DetectionTask) -> Detection:
     with stage("lungs"):
         chest = prepare_scan(volume, str(task.case))
     candidates, notices = candidates_in(
-        task.system,
-        chest,
-        volume,
-        fold=task.fold,
-        place=task.place,
-        series=series,
-        stage=stage,
+        task.system, chest, volume, fold=task.fold, place=task.place, series=series, stage=stage
     )
     if task.most_marks is not None:
         candidates = candidates.best(task.most_marks)

@@ -21,15 +21,7 @@ from nodulebench.core.documents.evaluation import (
 from nodulebench.core.documents.records import as_json
 from nodulebench.core.errors import InputError
 from nodulebench.core.results import Evaluation
-from nodulebench.core.tables import (
-    CASES,
-    LABELS,
-    MARK_SLICES,
-    MARKS,
-    NODULE_SLICES,
-    NODULES,
-    RUNS,
-)
+from nodulebench.core.tables import CASES, LABELS, MARK_SLICES, MARKS, NODULE_SLICES, NODULES, RUNS
 from nodulebench.evaluation.errors import false_positive_table, miss_table
 from nodulebench.io.atomic import complete_move, leave_out, staged_folder
 from nodulebench.io.csv_files import csv_content

@@ -11,12 +11,7 @@ import numpy as np
 
 from nodulebench.core.arrays import FloatArray
 from nodulebench.phantom.bones import build_skeleton
-from nodulebench.phantom.chest import (
-    SIDES,
-    Chest,
-    costal_surface,
-    diaphragm_surface,
-)
+from nodulebench.phantom.chest import SIDES, Chest, costal_surface, diaphragm_surface
 from nodulebench.phantom.nodule import Nodule
 from nodulebench.phantom.nodule_placement import Surroundings
 from nodulebench.phantom.tubes import Tubes

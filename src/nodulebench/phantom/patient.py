@@ -62,11 +62,7 @@ def stream(seed: int, number: int, purpose: int) -> np.random.Generator:
 
 
 def make_patient(
-    seed: int,
-    number: int,
-    plans: Sequence[NodulePlan] | None = None,
-    *,
-    people: People = "healthy",
+    seed: int, number: int, plans: Sequence[NodulePlan] | None = None, *, people: People = "healthy"
 ) -> Patient:
     """A patient with the nodules planned, or with some of every type in turn.
 

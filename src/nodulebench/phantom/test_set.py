@@ -45,13 +45,7 @@ from nodulebench.phantom.patient import (
     stream,
 )
 from nodulebench.phantom.scan import PhantomScan, scan_patient
-from nodulebench.phantom.scanner import (
-    Scanner,
-    StudyFacts,
-    Vendor,
-    random_scanner,
-    series_header,
-)
+from nodulebench.phantom.scanner import Scanner, StudyFacts, Vendor, random_scanner, series_header
 from nodulebench.phantom.truth import nodule_mask, nodule_rows, nodule_tables, slice_rows
 
 IMAGE_FORMATS = ("metaimage", "dicom", "nifti")

@@ -292,10 +292,7 @@ class Column:
 
 
 def column_chart(
-    groups: Sequence[str],
-    columns: Sequence[Sequence[Column | None]],
-    axis: Axis,
-    description: str,
+    groups: Sequence[str], columns: Sequence[Sequence[Column | None]], axis: Axis, description: str
 ) -> Markup:
     """Groups of columns side by side, one of each kind in a group; None leaves a gap."""
     bottom, right = COLUMNS_TOP + COLUMNS_HEIGHT, CANVAS_WIDTH - 6
@@ -325,11 +322,7 @@ def column_chart(
 
 
 def histogram(
-    counts: Sequence[float],
-    expected: Sequence[float],
-    x_axis: Axis,
-    y_axis: Axis,
-    description: str,
+    counts: Sequence[float], expected: Sequence[float], x_axis: Axis, y_axis: Axis, description: str
 ) -> Markup:
     """Columns that touch, one for each bin, with a dashed curve of expected counts over them."""
     left, bottom, right = COLUMNS_LEFT + 12, COLUMNS_TOP + COLUMNS_HEIGHT, CANVAS_WIDTH - 10

@@ -48,12 +48,7 @@ from nodulebench.report.charts import Bars, Chart, Value, row_chart
 from nodulebench.report.pages.cells import Cell
 from nodulebench.report.pages.svg import Axis, few_ticks
 from nodulebench.report.pages.templates import Block
-from nodulebench.report.summary import (
-    differences_of,
-    is_clear,
-    leading_metric,
-    leading_rule,
-)
+from nodulebench.report.summary import differences_of, is_clear, leading_metric, leading_rule
 
 
 def difference_chart(

@@ -46,7 +46,7 @@ def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> st
             language=translate("language.code"),
             contents=translate("page.contents"),
             find=translate("curated.find"),
-        ),
+        )
     )
 
 

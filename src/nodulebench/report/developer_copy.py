@@ -18,12 +18,7 @@ import polars as pl
 from nodulebench.core.arrays import FloatArray
 from nodulebench.core.documents.comparison import ComparisonDocument
 from nodulebench.core.documents.evaluation import Document
-from nodulebench.core.documents.records import (
-    CrossedCount,
-    Extras,
-    PlanSummary,
-    RuleSummary,
-)
+from nodulebench.core.documents.records import CrossedCount, Extras, PlanSummary, RuleSummary
 from nodulebench.core.notices import Notice, is_notice, read_notice
 from nodulebench.core.results import Estimate, Stratum
 from nodulebench.report.disclosure import (

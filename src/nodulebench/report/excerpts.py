@@ -95,7 +95,7 @@ def feedback_page(
             language=translate("language.code"),
             contents=translate("page.contents"),
             find=translate("page.find"),
-        ),
+        )
     )
 
 

@@ -417,8 +417,7 @@ TESTS: dict[str, tuple[Notice, Callable[[Bench], RelationVerdict]]] = {
     "density": (
         Notice("relation_density"),
         lambda bench: _as_many(
-            bench,
-            (with_median(bench.with_nodules, bench.lungs.mask, hu) for hu in MEDIANS_HU),
+            bench, (with_median(bench.with_nodules, bench.lungs.mask, hu) for hu in MEDIANS_HU)
         ),
     ),
     "more-noise": (

@@ -203,10 +203,7 @@ def readers_against_algorithm(
     readers = len(value) - 1
     contrast = np.concatenate([np.eye(readers), -np.ones((readers, 1))], axis=1)
     return one_treatment(
-        contrast @ value,
-        contrast @ matrix @ contrast.T,
-        readers_and_algorithm.method,
-        level=level,
+        contrast @ value, contrast @ matrix @ contrast.T, readers_and_algorithm.method, level=level
     )
 
 

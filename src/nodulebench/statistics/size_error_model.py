@@ -104,9 +104,7 @@ def empirical_error(errors_mm: Sequence[float] | npt.NDArray[np.float64]) -> Siz
 
 
 def binned_error(
-    sizes_mm: npt.NDArray[np.float64],
-    errors_mm: npt.NDArray[np.float64],
-    edges_mm: Sequence[float],
+    sizes_mm: npt.NDArray[np.float64], errors_mm: npt.NDArray[np.float64], edges_mm: Sequence[float]
 ) -> SizeError:
     """Error as observed, apart for nodules of different size.
 

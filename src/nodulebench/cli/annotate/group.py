@@ -81,11 +81,7 @@ def exam(
     True,
     "Boxes also match if one contains the centre of the other.",
 )
-@click.option(
-    "--images",
-    type=FOLDER,
-    help="Folder of scans, on which the outlines are checked.",
-)
+@click.option("--images", type=FOLDER, help="Folder of scans, on which the outlines are checked.")
 @click.option("--out", type=FOLDER, help="Folder for union, inconsistent slices and agreement.")
 @click.option(
     "--findings", type=FOLDER, help="Folder for the findings as tables, for 'reference build'."

@@ -375,12 +375,7 @@ for part in (log, audit, checkpoint, key, open_cases, draw, revise, ask, answer,
     metavar="SEED",
     help="Draw the teams at random, with this seed.",
 )
-@option(
-    "--repeat-share",
-    SHARE,
-    0.0,
-    "Share of cases that readers see twice, under another name.",
-)
+@option("--repeat-share", SHARE, 0.0, "Share of cases that readers see twice, under another name.")
 @click.option("--repeat-seed", type=int, help="Random seed of these cases.  [default: secret]")
 @click.option("--exam", type=FILE, help="Result of the exam (exam.json); others cannot take part.")
 def start(**options: object) -> None:

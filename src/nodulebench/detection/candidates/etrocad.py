@@ -13,12 +13,7 @@ from nodulebench.detection.classifiers.features import FEATURES, measure
 from nodulebench.detection.classifiers.models import train_support_vectors
 from nodulebench.detection.classifiers.weights import Measured, Trained, apply_classifier
 from nodulebench.detection.regions import NEIGHBOURS, strongest_of_clusters
-from nodulebench.detection.scale_space import (
-    DIAMETER_PER_SCALE,
-    STEP_MM,
-    Peaks,
-    peaks_of_chest,
-)
+from nodulebench.detection.scale_space import DIAMETER_PER_SCALE, STEP_MM, Peaks, peaks_of_chest
 from nodulebench.detection.scan import Candidates, Chest
 
 NAMES = ("scale_mm", "dot_hu", "line_hu", "center", *FEATURES)

@@ -13,12 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.core.arrays import BoolArray, Float32Array, IntArray
-from nodulebench.detection.regions import (
-    NEIGHBOURS,
-    ball_diameter,
-    compactness,
-    find_regions,
-)
+from nodulebench.detection.regions import NEIGHBOURS, ball_diameter, compactness, find_regions
 from nodulebench.detection.scale_space import STEP_MM, smoothed
 from nodulebench.detection.scan import Candidates, Chest
 

@@ -22,12 +22,7 @@ from nodulebench.core.errors import InputError
 from nodulebench.core.json_types import JsonObject
 from nodulebench.core.registry import Registry
 from nodulebench.detection.classifiers.models import Ensemble, Examples, Network, SupportVectors
-from nodulebench.detection.held_out import (
-    SeriesByFold,
-    digests_by_fold,
-    fold_of,
-    series_digest,
-)
+from nodulebench.detection.held_out import SeriesByFold, digests_by_fold, fold_of, series_digest
 from nodulebench.detection.scan import Candidates, Chest
 from nodulebench.io.atomic import staged_file
 from nodulebench.io.table_files import read_arrays
@@ -165,11 +160,7 @@ class Measured:
 
 
 def apply_classifier(
-    name: str,
-    measured: Measured,
-    weights: Path | None,
-    least_score: float,
-    fold: int | None = None,
+    name: str, measured: Measured, weights: Path | None, least_score: float, fold: int | None = None
 ) -> Candidates:
     """The candidates whose probability is at least ``least_score``, with it as their score.
 

@@ -193,12 +193,7 @@ class Cadimi(nn.Module):
         return torch.logsumexp(each.float().log_softmax(dim=1).reshape(count, views, 2), dim=1)
 
 
-CADIMI_RECIPE = Recipe(
-    "sgd",
-    rate=0.01,
-    decay=1e-3,
-    augment=Augment(shift_mm=4.0, is_flipped=True),
-)
+CADIMI_RECIPE = Recipe("sgd", rate=0.01, decay=1e-3, augment=Augment(shift_mm=4.0, is_flipped=True))
 EPOCHS, OTHERS = 80, 20_000
 MOVED_MM = 4 * CADIMI_STEP_MM
 PLANE_OFFSET_MM = ((-MOVED_MM, 0.0), (MOVED_MM, 0.0), (0.0, -MOVED_MM), (0.0, MOVED_MM))

@@ -8,10 +8,7 @@ import numpy as np
 from nodulebench.core.arrays import FloatArray, IntArray
 from nodulebench.core.errors import InputError
 from nodulebench.core.notices import Notice
-from nodulebench.statistics.sample_size.proportions import (
-    Distribution,
-    smallest_test,
-)
+from nodulebench.statistics.sample_size.proportions import Distribution, smallest_test
 from nodulebench.statistics.sample_size.result import Plan, check_between, check_range, curve_around
 
 
