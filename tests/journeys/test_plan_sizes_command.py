@@ -125,7 +125,7 @@ def test_a_metric_is_planned_by_simulation_from_a_pilot(capsys, pilot: Path) -> 
         *("froc", pilot, "--algorithm", "careful", "--baseline", "eager", "--metric", "recall"),
         *("--simulations", 200, "--size", 10, "--size", 4000),
     )
-    assert "How many patients show that it is better?" in output
+    assert "How many patients are needed to show that the algorithm is better?" in output
     assert "Patients are like the 20 of the pilot set." in output
     assert list(curve(output)) == [10, 4000]
     assert curve(output)[4000] == (1.0, True)  # so large a set shows any difference

@@ -83,7 +83,8 @@ def test_a_margin_raises_the_power() -> None:
     )
     assert not_inferior.curve[0].value > superior.curve[0].value + 0.1
     assert (
-        in_english(not_inferior.question) == "How many patients show that it loses less than 0.1?"
+        in_english(not_inferior.question)
+        == "How many patients are needed to show that the algorithm loses less than 0.1?"
     )
 
 
