@@ -213,7 +213,7 @@ def test_a_commitment_in_another_file_or_lost(tmp_path: Path, cases: Path, capsy
     assert run("review", "reveal-reviewer", other, "b1", *redraw) == 0
     assert run("review", "audit", other) == 0
     output = capsys.readouterr().err
-    assert "commitment for batch 'b1' (the disk broke); 'arbiter' drew the reviewer again" in output
+    assert "commitment for batch 'b1' (the disk broke). 'arbiter' drew the reviewer again" in output
 
 
 @pytest.mark.parametrize(

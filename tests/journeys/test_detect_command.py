@@ -239,7 +239,7 @@ def test_a_network_scores_candidates_and_warns_of_a_scan_it_was_trained_on(tmp_p
     assert submission_read.marks["score"].is_sorted(descending=True)
     assert run(*given, tmp_path / "weights-0", "--out", tmp_path / "known") == 0
     assert (
-        "scan-1: 1 of 1 scans were scored by weights that were trained on them"
+        "scan-1: 1 of 1 scans was scored by weights that were trained on it"
         in capsys.readouterr().err
     )
     assert run(*given, tmp_path / "weights-0", "--fold", 3, "--out", tmp_path / "third") == 1

@@ -138,7 +138,7 @@ def test_default_sizes_are_around_the_size_of_the_pilot(capsys, pilot: Path) -> 
         *("--rule", "center_distance", "--margin", 0.1),
     )
     assert list(curve(output)) == [10, 15, 20, 30, 40, 60, 80, 120, 160]
-    assert "that it loses less than 0.1" in output
+    assert "that the algorithm loses less than 0.1" in output
 
 
 def test_a_missing_sufficient_size_is_reported(capsys, pilot: Path) -> None:
@@ -205,7 +205,7 @@ def test_observed_errors_of_size_replace_the_normal_distribution(tmp_path: Path,
     assert " 0.2228" in output
     assert run(*arguments, "--errors", table, "--edge", 8) == 0
     output = capsys.readouterr().out
-    assert "apart at 8 mm" in output
+    assert "separately below and above 8 mm" in output
     assert " 0.1295" in output  # below 8 mm only -0.6 of two errors: (1 - e^-0.3) / 2
     assert run(*arguments, "--errors", table, "--error-sd", 1) == 2
     assert "give either --error-sd or --errors" in capsys.readouterr().err
