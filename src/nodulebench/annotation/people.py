@@ -193,17 +193,11 @@ def _inexperienced(
         if not set(person.roles) & set(READING_ROLES):
             continue
         if person.years_reading < least_years:
-            yield Problem(
-                where,
-                f"has {person.years_reading:g} years of reading.",
-                f"The workflow asks for at least {least_years:g}.",
-            )
+            what = f"has {person.years_reading:g} years of reading."
+            yield Problem(where, what, f"The workflow asks for at least {least_years:g}.")
         if requires_training and not person.trainings:
-            yield Problem(
-                where,
-                "has no training on record.",
-                "Add when, about what and by whom: [[people.trainings]] on, subject, by.",
-            )
+            remedy = "Add when, about what and by whom: [[people.trainings]] on, subject, by."
+            yield Problem(where, "has no training on record.", remedy)
 
 
 def _team_problems(team: Team, known: dict[str, Person]) -> Iterator[Problem]:

@@ -25,11 +25,8 @@ def release_refusal(batch: Batch, actor_id: str, *, may: bool) -> Problem | None
         who = who if batch.rules.has_arbitration else "an organiser"
         return Problem(where, f"'{actor_id}' is not {who}.")
     if not batch.is_approved:
-        return Problem(
-            where,
-            "is not approved by the commission.",
-            "A member of the commission has to inspect and approve it first.",
-        )
+        remedy = "A member of the commission has to inspect and approve it first."
+        return Problem(where, "is not approved by the commission.", remedy)
     return _dispute_refusal(batch)
 
 
@@ -58,11 +55,8 @@ def _dispute_refusal(batch: Batch) -> Problem | None:
     if not batch.open_disputes:
         return None
     shown = ", ".join(f"{case_id} {name}" for case_id, name in batch.open_disputes[:5])
-    return Problem(
-        f"batch '{batch.order.batch_id}'",
-        f"has {counted(len(batch.open_disputes), 'open dispute')}: {shown}.",
-        "Settle them first.",
-    )
+    what = f"has {counted(len(batch.open_disputes), 'open dispute')}: {shown}."
+    return Problem(f"batch '{batch.order.batch_id}'", what, "Settle them first.")
 
 
 _STEP = b'"step": "key"'
@@ -164,10 +158,8 @@ class Permissions:
             yield Problem(where, "is a reserved name.", "Choose another name.")
         team = self.roster.team(action.team_id)
         if len(team.reader_ids) != self.rules.readers:
-            yield Problem(
-                where,
-                f"{team.team_id} has {len(team.reader_ids)} readers, not {self.rules.readers}.",
-            )
+            what = f"{team.team_id} has {len(team.reader_ids)} readers, not {self.rules.readers}."
+            yield Problem(where, what)
         known = set(self.cases["case_id"])
         for case_id in dict.fromkeys(action.case_ids):
             if case_id not in known:
@@ -265,11 +257,8 @@ class Permissions:
         if problem := self._reader_refusal(batch, actor_id, reading):
             return problem
         if (reading.case_id, actor_id) in batch.readings:
-            return Problem(
-                f"batch '{batch.order.batch_id}'",
-                f"'{actor_id}' has already submitted case '{reading.case_id}'.",
-                "A reading cannot be changed.",
-            )
+            what = f"'{actor_id}' has already submitted case '{reading.case_id}'."
+            return Problem(f"batch '{batch.order.batch_id}'", what, "A reading cannot be changed.")
         check_reading(reading, self.cases)
         return None
 
@@ -294,11 +283,8 @@ class Permissions:
         if actor_id not in batch.reader_ids:
             return _not(batch, actor_id, f"one of its readers ({', '.join(batch.reader_ids)})")
         if reading.case_id not in batch.order.case_ids:
-            return Problem(
-                where,
-                f"case '{reading.case_id}' is not one of its {len(batch.order.case_ids)} cases.",
-                "Submit the reading to the batch it was made for.",
-            )
+            what = f"case '{reading.case_id}' is not one of its {len(batch.order.case_ids)} cases."
+            return Problem(where, what, "Submit the reading to the batch it was made for.")
         return None
 
     def _case_review_refusal(
@@ -336,11 +322,8 @@ class Permissions:
         check_reading(drawn, self.cases)
         same = same_candidates(batch, action.case_id, action.finding)
         if same:
-            return Problem(
-                where,
-                f"finding '{action.finding.finding_id}' is {same[0]} already.",
-                "Agree with it, or object to it.",
-            )
+            what = f"finding '{action.finding.finding_id}' is {same[0]} already."
+            return Problem(where, what, "Agree with it, or object to it.")
         return None
 
     def _ruling_refusal(
@@ -388,10 +371,8 @@ def _require_state(batch: Batch, action: actions.Action) -> None:
     needed = STATES_OF_STEP[action.step]
     if batch.state not in needed:
         states = " or ".join(f"'{state}'" for state in needed)
-        raise InputError.at(
-            f"batch '{batch.order.batch_id}'",
-            f"is in the state '{batch.state}'; '{action.step}' is a step of {states}.",
-        )
+        what = f"is in the state '{batch.state}'; '{action.step}' is a step of {states}."
+        raise InputError.at(f"batch '{batch.order.batch_id}'", what)
 
 
 def _case(batch: Batch, case_id: str) -> str:
@@ -425,11 +406,8 @@ def reviewer_problems(
             what = f"'{actor_id}' is in its team and would know the secret seed of the draw."
             yield Problem(where, what, "Let another organiser open it.")
     elif action.reviewer_id in members:
-        yield Problem(
-            where,
-            f"'{action.reviewer_id}' is in the team that reads it.",
-            "A batch is reviewed by the leader of another team.",
-        )
+        remedy = "A batch is reviewed by the leader of another team."
+        yield Problem(where, f"'{action.reviewer_id}' is in the team that reads it.", remedy)
     elif action.reviewer_id not in {team.leader_id for team in roster.teams}:
         what = f"'{action.reviewer_id}' leads no team."
         yield Problem(where, what, "Name the leader of another team.")

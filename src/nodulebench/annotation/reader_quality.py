@@ -40,10 +40,8 @@ def repeat_agreement(
         if (first.case_id, first.reader_id) != (second.case_id, second.reader_id) or (
             reader and first.reader_id != reader
         ):
-            raise InputError.at(
-                f"reader '{second.reader_id}' case '{second.case_id}'",
-                f"does not repeat the reading of '{first.reader_id}' of case '{first.case_id}'.",
-            )
+            what = f"does not repeat the reading of '{first.reader_id}' of case '{first.case_id}'."
+            raise InputError.at(f"reader '{second.reader_id}' case '{second.case_id}'", what)
         reader, cases = first.reader_id, cases + 1
         named = [
             reading.model_copy(update={"reader_id": name})

@@ -168,10 +168,8 @@ def warn_of_batch(
     """What is unusual in a batch with its types; blind, so refused, before the review."""
     batch = handle.batch(batch_id)
     if batch.state in BLIND_STATES:
-        raise InputError.at(
-            f"batch '{batch_id}'",
-            f"is in the state '{batch.state}'; its readings are blind until the review.",
-        )
+        what = f"is in the state '{batch.state}'; its readings are blind until the review."
+        raise InputError.at(f"batch '{batch_id}'", what)
     order = batch.order.case_ids
     cases = handle.workflow.cases.filter(pl.col("case_id").is_in(order))
     return warn_of(batch.typed, cases, images)
@@ -212,11 +210,8 @@ def _require_same_grid(volume: Volume, place: Geometry, where: str) -> None:
         is_near = (np.abs(image_grid[2] - table_grid[2]) <= image_grid[0] / 2).all()
         is_same = bool(is_near) and np.array_equal(image_grid[1], table_grid[1])
     if not is_same:
-        raise InputError.at(
-            where,
-            f"has {_shown(volume.geometry)}; the table of cases has {_shown(place)}.",
-            "Check whether it is the image of another series.",
-        )
+        what = f"has {_shown(volume.geometry)}; the table of cases has {_shown(place)}."
+        raise InputError.at(where, what, "Check whether it is the image of another series.")
 
 
 def _grid(place: Geometry) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -184,11 +184,8 @@ def _slice_problems(
         elif isinstance(size_z, int) and drawn.slice_index >= size_z:
             yield Problem(here, f"is outside the image, which has {size_z} slices.")
         elif place is not None and not _is_inside(place, drawn.slice_index, outline):
-            yield Problem(
-                here,
-                "the outline is outside the image.",
-                "Is it a reading of another series, or in pixels instead of millimetres?",
-            )
+            remedy = "Is it a reading of another series, or in pixels instead of millimetres?"
+            yield Problem(here, "the outline is outside the image.", remedy)
 
 
 def _is_inside(place: Geometry, slice_index: int, outline: FloatArray) -> bool:

@@ -20,11 +20,8 @@ def needs(extra: str, purpose: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as missing:
-        raise InputError.at(
-            purpose,
-            f"needs {(missing.name or '').partition('.')[0]}, which is not installed.",
-            f"pip install 'nodulebench[{extra}]'",
-        ) from missing
+        what = f"needs {(missing.name or '').partition('.')[0]}, which is not installed."
+        raise InputError.at(purpose, what, f"pip install 'nodulebench[{extra}]'") from missing
 
 
 def is_installed(package: str) -> bool:

@@ -124,11 +124,8 @@ def admit(evaluation: ChargedEvaluation, events: Sequence[Event], reuse: Reuse) 
             "Use another test set; the policy was signed with this one and cannot change.",
         )
     if reuse.evaluations_in_total is not None and len(evaluations) >= reuse.evaluations_in_total:
-        raise SpentError.at(
-            "test set",
-            f"has been evaluated {len(evaluations)} times, which is all its policy allows.",
-            "Retire it and make a new one.",
-        )
+        what = f"has been evaluated {len(evaluations)} times, which is all its policy allows."
+        raise SpentError.at("test set", what, "Retire it and make a new one.")
     return len(own) + 1
 
 

@@ -162,11 +162,8 @@ def corrected(metric: Estimate, status: BudgetStatus, *, is_upper: bool = False)
 def metric_named(document: Document, name: str) -> Estimate:
     known = _all_metrics(document)
     if name not in known:
-        raise InputError.at(
-            f"policy metric '{name}'",
-            "is not in the evaluation.",
-            f"It has: {', '.join(sorted(known))}.",
-        )
+        what = "is not in the evaluation."
+        raise InputError.at(f"policy metric '{name}'", what, f"It has: {', '.join(sorted(known))}.")
     return known[name]
 
 

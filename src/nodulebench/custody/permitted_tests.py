@@ -26,17 +26,11 @@ class FewError(InputError):
 def require_permitted(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) -> None:
     """Require a protocol, or a plan with its protocol, that the policy names."""
     if plan is None and reuse.feedback == "verdict":
-        raise InputError.at(
-            "policy",
-            "permits only a verdict under a frozen plan; no plan was given.",
-            "Give --plan.",
-        )
+        what = "permits only a verdict under a frozen plan; no plan was given."
+        raise InputError.at("policy", what, "Give --plan.")
     if plan is not None and plan.digests.protocol != plan.protocol.digest:
-        raise NotPermittedError.at(
-            f"plan '{plan.name}'",
-            "contains another protocol than the one that it was frozen with.",
-            "Use the unchanged plan.",
-        )
+        what = "contains another protocol than the one that it was frozen with."
+        raise NotPermittedError.at(f"plan '{plan.name}'", what, "Use the unchanged plan.")
     if plan is not None and reuse.plans:
         if plan.digest not in reuse.plans:
             raise _unnamed(f"plan '{plan.name}'", plan.digest, "plans", reuse.plans)
@@ -78,11 +72,8 @@ def require_same_cases(plan: TestPlan, cases: int, withdrawn: int, reuse: Reuse)
             "names the new plan ('nodulebench seal'), and end this one "
             "('nodulebench custody retire')."
         )
-    raise OutdatedPlanError.at(
-        f"plan '{plan.name}'",
-        f"was frozen for {plan.cases} cases; this test set has {cases}{fewer}.",
-        remedy,
-    )
+    what = f"was frozen for {plan.cases} cases; this test set has {cases}{fewer}."
+    raise OutdatedPlanError.at(f"plan '{plan.name}'", what, remedy)
 
 
 SIZES = frozenset({"size", "lung_rads_size", "fleischner_size"})

@@ -212,11 +212,8 @@ class CustodyPolicy(ConfigModel):
         role = role_for(known[person], action)
         if role is None:
             has = " and ".join(known[person])
-            raise InputError.at(
-                "policy",
-                f"'{person}' is {has} and may not {action}.",
-                f"These roles may: {', '.join(roles_that_may(action))}.",
-            )
+            remedy = f"These roles may: {', '.join(roles_that_may(action))}."
+            raise InputError.at("policy", f"'{person}' is {has} and may not {action}.", remedy)
         return role
 
 

@@ -108,25 +108,16 @@ def alias_owners(events: Sequence[Event]) -> dict[str, str]:
 
 def _wrong_with(entry: Entry, where: str) -> Iterator[Problem]:
     if not ALIAS.fullmatch(entry.alias):
-        yield Problem(
-            where,
-            f"alias '{entry.alias}' cannot be used as the name of a folder.",
-            "Give letters and digits, such as A1; at most 40.",
-        )
+        what = f"alias '{entry.alias}' cannot be used as the name of a folder."
+        yield Problem(where, what, "Give letters and digits, such as A1; at most 40.")
     if entry.alias.isdigit():
-        yield Problem(
-            where,
-            f"alias '{entry.alias}' could be the number of an evaluation.",
-            "Give one such as A1.",
-        )
+        what = f"alias '{entry.alias}' could be the number of an evaluation."
+        yield Problem(where, what, "Give one such as A1.")
     telling = [name for name in (entry.developer, entry.name) if len(same_developer(name)) > 1]
     revealed = [same_developer(name) for name in telling if _is_within(name, entry.alias)]
     if revealed:
-        yield Problem(
-            where,
-            f"alias '{entry.alias}' reveals its developer ('{revealed[0]}').",
-            "Give a neutral alias such as A1.",
-        )
+        what = f"alias '{entry.alias}' reveals its developer ('{revealed[0]}')."
+        yield Problem(where, what, "Give a neutral alias such as A1.")
 
 
 def _repeated(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
@@ -152,8 +143,5 @@ def _alike(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
         ("developers", [entry.developer for entry in entries]),
     ):
         for name, other in similar_names(names):
-            yield Problem(
-                source,
-                f"{word} '{name}' and '{other}' look alike.",
-                "Spell the same name in the same letters; give different ones distinct names.",
-            )
+            remedy = "Spell the same name in the same letters; give different ones distinct names."
+            yield Problem(source, f"{word} '{name}' and '{other}' look alike.", remedy)

@@ -174,11 +174,8 @@ def _cases(reference: Reference, cases: Sequence[str], patient: str) -> list[str
     if unknown:
         raise InputError.at("withdraw", f"the set has no '{unknown[0]}'.")
     if len(gone) == table.height:
-        raise InputError.at(
-            "withdraw",
-            "would remove all cases.",
-            "Retire the set instead: nodulebench custody retire",
-        )
+        what = "would remove all cases."
+        raise InputError.at("withdraw", what, "Retire the set instead: nodulebench custody retire")
     return gone
 
 

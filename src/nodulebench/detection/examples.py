@@ -313,11 +313,8 @@ def _fold_of(folds: Path | None) -> Mapping[str, int]:
     numbers = tested.with_columns(pl.col("fold").cast(pl.Int64, strict=False))
     wrong = tested.filter(numbers["fold"].is_null() | (numbers["fold"] < 0))
     if wrong.height:
-        raise InputError.at(
-            folds.name,
-            f"fold '{wrong['fold'][0]}' is not a number.",
-            "Number the folds 0, 1, 2 ...",
-        )
+        what = f"fold '{wrong['fold'][0]}' is not a number."
+        raise InputError.at(folds.name, what, "Number the folds 0, 1, 2 ...")
     return dict(numbers.select("case_id", "fold").iter_rows())
 
 

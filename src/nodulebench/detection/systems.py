@@ -89,11 +89,8 @@ def system_names(text: str) -> tuple[str, ...]:
                 f"{', '.join(known_detectors())}; networks that score: {', '.join(NETWORKS)}."
             )
     if not any(name in DETECTORS or name in DETECTION_NETWORKS for name in names):
-        raise InputError.at(
-            f"detector '{text}'",
-            "scores candidates and finds none.",
-            f"Name a detector too, such as etrocad+{names[0]}.",
-        )
+        remedy = f"Name a detector too, such as etrocad+{names[0]}."
+        raise InputError.at(f"detector '{text}'", "scores candidates and finds none.", remedy)
     return names
 
 

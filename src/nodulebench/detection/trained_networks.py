@@ -66,11 +66,8 @@ class TrainedNetwork:
             what = "was trained on all folds" if fold is None else f"left fold {fold} out"
             known = sorted({out for card in self.cards for out in left_out(card)})
             there = f"There are weights without: {', '.join(map(str, known)) or 'no fold'}."
-            raise InputError.at(
-                f"network '{self.name}'",
-                f"none of its weights {what}.",
-                f"{there} Give others with --weights, or let --fold be auto.",
-            )
+            remedy = f"{there} Give others with --weights, or let --fold be auto."
+            raise InputError.at(f"network '{self.name}'", f"none of its weights {what}.", remedy)
         return choice
 
     def module(self, choice: Choice) -> Any:

@@ -225,11 +225,8 @@ def _of_classifier(path: Path) -> WeightFile:
     origin = read_origin(path)
     name = origin.name or path.stem
     if name not in TRAINED:
-        raise InputError.at(
-            path,
-            "holds a classifier without the name of its detector.",
-            f"Name the file after it ({', '.join(TRAINED)}), or train it again with `train`.",
-        )
+        remedy = f"Name the file after it ({', '.join(TRAINED)}), or train it again with `train`."
+        raise InputError.at(path, "holds a classifier without the name of its detector.", remedy)
     read_weights(path, TRAINED[name].names)  # refused, if it was trained on other features
     return WeightFile(path, name, is_classifier=True, folds=origin.folds)
 

@@ -170,11 +170,8 @@ def combine_files(
     submissions = [submission for submission, _ in given]
     notices = tuple(notice for _, of_submission in given for notice in of_submission)
     if len(submissions) > MOST_TABULATED:
-        raise InputError.at(
-            "combination",
-            f"of {len(submissions)} submissions has {2 ** len(submissions) - 1} parts.",
-            f"Give at most {MOST_TABULATED}.",
-        )
+        what = f"of {len(submissions)} submissions has {2 ** len(submissions) - 1} parts."
+        raise InputError.at("combination", what, f"Give at most {MOST_TABULATED}.")
     if is_by_scores:
         common = (
             submissions[0].marks if candidates is None else read_candidates(candidates, truth.cases)

@@ -185,11 +185,8 @@ def drawn_folds(reference: Reference, count: int, seed: int) -> pl.DataFrame:
         cases=pl.len(), nodules=pl.col("nodules").fill_null(0).sum()
     )
     if patients.height < count:
-        raise InputError.at(
-            f"test set '{reference.name}'",
-            f"has {patients.height} patients, too few for {count} folds.",
-            "Make fewer folds.",
-        )
+        what = f"has {patients.height} patients, too few for {count} folds."
+        raise InputError.at(f"test set '{reference.name}'", what, "Make fewer folds.")
     order = np.random.default_rng(seed).permutation(patients.height)
     sorted_ = patients[order].sort("cases", "nodules", descending=True, maintain_order=True)
     held = [(0, 0)] * count
@@ -265,11 +262,8 @@ def _problems(given: Mapping[str, pl.DataFrame], fold_of: Mapping[str, str]) -> 
             )
         twice = [case for case in cases if case in marked_by]
         for case in twice[:MOST_NAMED]:
-            yield Problem(
-                f"case '{case}'",
-                f"is marked by {marked_by[case]} and by {path}.",
-                "Each case is tested once.",
-            )
+            what = f"is marked by {marked_by[case]} and by {path}."
+            yield Problem(f"case '{case}'", what, "Each case is tested once.")
         marked_by |= dict.fromkeys(cases, path)
 
 

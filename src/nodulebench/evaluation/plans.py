@@ -186,17 +186,12 @@ def _undecidable(
     for number, criterion in enumerate(stated.criteria, 1):
         where = f"{source} criterion {number}"
         if criterion.rule not in rules:
-            yield Problem(
-                where,
-                f"the protocol '{protocol.name}' has no rule '{criterion.rule}'.",
-                f"Its rules: {', '.join(rules)}.",
-            )
+            what = f"the protocol '{protocol.name}' has no rule '{criterion.rule}'."
+            yield Problem(where, what, f"Its rules: {', '.join(rules)}.")
         elif rules[criterion.rule].undefined:
             reason = rules[criterion.rule].undefined
-            yield Problem(
-                where,
-                f"'{criterion.rule}' cannot be applied to this test set: {in_english(reason)}.",
-            )
+            what = f"'{criterion.rule}' cannot be applied to this test set: {in_english(reason)}."
+            yield Problem(where, what)
         else:
             yield from _unknown_metric(criterion, rules[criterion.rule], where)
             yield from _no_such_bound(criterion, protocol, where)
@@ -208,11 +203,8 @@ def _unknown_metric(criterion: Criterion, result: RuleResult, where: str) -> Ite
         return
     strata = list(dict.fromkeys(stratum for stratum, _ in known if stratum))
     if criterion.stratum and criterion.stratum not in strata:
-        yield Problem(
-            where,
-            f"there is no stratum '{criterion.stratum}' in this test set.",
-            f"Strata: {', '.join(strata) or 'none, the protocol asks for none'}.",
-        )
+        remedy = f"Strata: {', '.join(strata) or 'none, the protocol asks for none'}."
+        yield Problem(where, f"there is no stratum '{criterion.stratum}' in this test set.", remedy)
         return
     metrics = [metric for stratum, metric in known if stratum == criterion.stratum]
     within = f" in the stratum '{criterion.stratum}'" if criterion.stratum else ""
@@ -229,11 +221,8 @@ def _no_such_bound(criterion: Criterion, protocol: TestProtocol, where: str) -> 
     if criterion.metric.startswith("threshold_at_fp_rate@"):
         yield Problem(where, f"'{criterion.metric}' has no interval.", 'Use bound = "value".')
     elif protocol.interval.method != "jackknife" and not protocol.interval.bootstraps:
-        yield Problem(
-            where,
-            f"the protocol '{protocol.name}' computes no intervals: it has 0 bootstraps.",
-            'Use bound = "value", or set bootstraps.',
-        )
+        what = f"the protocol '{protocol.name}' computes no intervals: it has 0 bootstraps."
+        yield Problem(where, what, 'Use bound = "value", or set bootstraps.')
 
 
 def by_family(outcomes: Sequence[CriterionSummary], level: float) -> Iterator[CriterionSummary]:

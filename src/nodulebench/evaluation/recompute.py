@@ -388,9 +388,6 @@ def _read(sweep: str) -> tuple[str, str, list[float]]:
     except ValueError:
         values = []
     if not (rule and parameter and values):
-        raise InputError.at(
-            f"sweep '{sweep}'",
-            "cannot be read.",
-            "Write a rule, its parameter and values: area_overlap.threshold=0.1,0.3,0.5.",
-        )
+        remedy = "Write a rule, its parameter and values: area_overlap.threshold=0.1,0.3,0.5."
+        raise InputError.at(f"sweep '{sweep}'", "cannot be read.", remedy)
     return rule, parameter, values

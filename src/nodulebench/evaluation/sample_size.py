@@ -76,11 +76,8 @@ def pilot_study(path: Path) -> tuple[Components, int]:
     content = read_json(path)
     fields = content if isinstance(content, dict) else {}
     if "components" not in fields or "cases" not in fields:
-        raise InputError.at(
-            path,
-            "has no variance components of a reader study.",
-            "Give the file that 'annotate observer analyse --out' wrote for two treatments.",
-        )
+        remedy = "Give the file that 'annotate observer analyse --out' wrote for two treatments."
+        raise InputError.at(path, "has no variance components of a reader study.", remedy)
     return checked(Components, fields["components"], str(path)), checked(
         int, fields["cases"], str(path)
     )

@@ -91,11 +91,8 @@ def read_outline(text: str, where: str) -> FloatArray:
         outline = np.full((1, 2), np.nan)
     if not np.isfinite(outline).all():
         shown = text if len(text) <= 40 else text[:40] + "..."
-        raise InputError.at(
-            where,
-            f"contour '{shown}' is not a list of points.",
-            "Write its corners as 'x y;x y;...' in millimetres, or leave it empty.",
-        )
+        remedy = "Write its corners as 'x y;x y;...' in millimetres, or leave it empty."
+        raise InputError.at(where, f"contour '{shown}' is not a list of points.", remedy)
     return outline
 
 

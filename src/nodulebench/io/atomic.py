@@ -150,11 +150,8 @@ def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iter
     """
     complete_move(folder)
     if is_new and folder.is_dir() and not all(map(is_unfinished, folder.iterdir())):
-        raise InputError.at(
-            folder,
-            "is not empty; its files could be mistaken for part of the result.",
-            "Choose a new folder.",
-        )
+        what = "is not empty; its files could be mistaken for part of the result."
+        raise InputError.at(folder, what, "Choose a new folder.")
     with _sibling_stage(folder, folder if folder.is_dir() else None) as stage:
         stage.mkdir()
         yield stage

@@ -141,11 +141,8 @@ def case_of_image(image: str) -> str:
 
 def file_of_case(case_id: str, suffix: str) -> str:
     if not case_id or case_id in (".", "..") or set(case_id) & set("/\\\0"):
-        raise InputError.at(
-            f"case '{case_id}'",
-            "cannot be the name of a file.",
-            "Rename the case, or choose a format that stores all cases in one file.",
-        )
+        remedy = "Rename the case, or choose a format that stores all cases in one file."
+        raise InputError.at(f"case '{case_id}'", "cannot be the name of a file.", remedy)
     return case_id + suffix
 
 

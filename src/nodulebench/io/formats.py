@@ -232,8 +232,5 @@ def _unable(form: Format, what: str) -> InputError:
     able = [
         format_.name for format_ in FORMATS.values() if getattr(format_, f"read_{what}") is not None
     ]
-    return InputError.at(
-        f"format '{form.name}'",
-        f"cannot be read as {_WORDS[what]}.",
-        f"These can: {', '.join(able)}.",
-    )
+    remedy = f"These can: {', '.join(able)}."
+    return InputError.at(f"format '{form.name}'", f"cannot be read as {_WORDS[what]}.", remedy)

@@ -116,10 +116,8 @@ def _block(row: JsonObject, voxels: dict[str, np.ndarray], path: Path) -> Block:
     values = voxels[name]
     expected = tuple(int(row[axis]) for axis in reversed(SIZE))
     if values.shape != expected or values.dtype != np.uint8:
-        raise InputError.at(
-            f"{path.name}, block '{name}'",
-            f"has {values.shape} voxels of type {values.dtype}, not {expected} bytes.",
-        )
+        what = f"has {values.shape} voxels of type {values.dtype}, not {expected} bytes."
+        raise InputError.at(f"{path.name}, block '{name}'", what)
     volume = make_volume(
         values.astype(np.int16) * HU_PER_STEP + LOWEST_HU,
         spacing_mm=[row[axis] for axis in SPACING_MM],

@@ -156,11 +156,8 @@ def _parse(name: str, content: bytes) -> PixelReading | None:
         limit = MOST_BYTES >> 20
         raise InputError.at(name, f"is empty or larger than {limit} MB.", "Is it a reading?")
     if b"<!DOCTYPE" in content or b"\x00" in content:
-        raise InputError.at(
-            name,
-            "has a document type declaration or zero bytes, which no LIDC file has.",
-            "Save it as UTF-8 without a DOCTYPE.",
-        )
+        what = "has a document type declaration or zero bytes, which no LIDC file has."
+        raise InputError.at(name, what, "Save it as UTF-8 without a DOCTYPE.")
     try:
         slim = _EDGE_POINT.sub(rb"\1 \2 ", content)
         root = ElementTree.fromstring(slim)  # noqa: S314 - entities cannot be declared

@@ -155,11 +155,8 @@ def _read_lidc(
     if cases is None:
         scans = source.parent / SCAN_TABLE
         if not scans.is_file():
-            raise InputError.at(
-                source,
-                "LIDC-IDRI XML gives pixels but not their size.",
-                f"Give a table of cases with their geometry, or put {SCAN_TABLE} next to it.",
-            )
+            remedy = f"Give a table of cases with their geometry, or put {SCAN_TABLE} next to it."
+            raise InputError.at(source, "LIDC-IDRI XML gives pixels but not their size.", remedy)
         cases = read_scans(scans)
     files = read_lidc_files(source, applies_corrections=applies_corrections)
     if files.problems and not skips_bad_files:

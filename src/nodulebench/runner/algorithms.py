@@ -61,11 +61,8 @@ def read_algorithm(folder: Path) -> Algorithm:
     manifest = read_declaration(_path_in(folder, MANIFEST, str(file)), str(file))
     run = manifest.run
     if run is None:
-        raise InputError.at(
-            file,
-            "has no table [run] with the command to start.",
-            "Make a template with: nodulebench algorithm new",
-        )
+        remedy = "Make a template with: nodulebench algorithm new"
+        raise InputError.at(file, "has no table [run] with the command to start.", remedy)
     root = folder.resolve()
     archive, mounts = None, []
     if run.image:
@@ -274,11 +271,8 @@ def named_algorithms(given: Sequence[str], weights: Sequence[Path] = ()) -> list
     taken = {file for some in own.values() for file in some}
     for file in files:
         if file not in taken:
-            raise InputError.at(
-                file.path,
-                f"is for {file.part}, which is not among the algorithms.",
-                "Leave it out, or name it: a+b.",
-            )
+            what = f"is for {file.part}, which is not among the algorithms."
+            raise InputError.at(file.path, what, "Leave it out, or name it: a+b.")
     return [named_algorithm(name, None, [file.path for file in own[name]]) for name in given]
 
 

@@ -120,11 +120,8 @@ def while_it_starts(
         yield case, run
         failed_starts = failed_starts + 1 if run.is_unready else 0
         if failed_starts == MOST_FAILED_STARTS:
-            raise InputError.at(
-                algorithm.name,
-                f"did not start {failed_starts} times in a row; the run was stopped.",
-                "Try it with: nodulebench algorithm check",
-            )
+            what = f"did not start {failed_starts} times in a row; the run was stopped."
+            raise InputError.at(algorithm.name, what, "Try it with: nodulebench algorithm check")
 
 
 class _StoppedError(Exception):

@@ -111,11 +111,8 @@ def open_algorithm(
     """
     is_ours = not Path(name_or_command).is_dir() and "{" not in name_or_command
     if weights and not is_ours:
-        raise InputError.at(
-            "--weights",
-            f"are for networks and classifiers of this package; '{name_or_command}' has its own.",
-            "Leave them out.",
-        )
+        what = f"are for networks and classifiers of this package; '{name_or_command}' has its own."
+        raise InputError.at("--weights", what, "Leave them out.")
     if Path(name_or_command).is_dir():
         chosen = read_algorithm(Path(name_or_command))
         with open_slot_worker(chosen, "auto") as worker:

@@ -65,11 +65,8 @@ def _require_same_run(
 ) -> None:
     other = [name for name in now if before.get(name) != json.loads(json.dumps(now[name]))]
     if other:
-        raise InputError.at(
-            folder,
-            f"contains a run that differs in: {', '.join(other)}.",
-            "Choose another folder with --out.",
-        )
+        what = f"contains a run that differs in: {', '.join(other)}."
+        raise InputError.at(folder, what, "Choose another folder with --out.")
 
 
 def _read(path: Path) -> tuple[JsonObject | None, dict[str, CaseRun], int]:

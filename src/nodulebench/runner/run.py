@@ -153,11 +153,8 @@ def run_algorithm(
     """
     with open_run_set(test_set, own_key) as cases, scratch_folder() as scratch:
         if cases.is_sealed and choice.isolation == NONE:
-            raise InputError.at(
-                test_set,
-                "is sealed, and 'none' does not isolate the algorithm.",
-                "Leave out --isolation none.",
-            )
+            what = "is sealed, and 'none' does not isolate the algorithm."
+            raise InputError.at(test_set, what, "Leave out --isolation none.")
         require_local_workers(test_set, is_ours=executor is None or executor.is_here)
         packed, gpus = algorithm, _cards(algorithm, choice.slots) if executor is None else ()
         algorithm = unpacked(algorithm, scratch)

@@ -204,11 +204,8 @@ def open_vault(
     place = next((at for at, holder in enumerate(holders) if holder.key == key.public), None)
     if place is None:
         known = ", ".join(holder.person for holder in holders)
-        raise InputError.at(
-            where,
-            f"wraps nothing for the key {key.public.fingerprint}.",
-            f"It opens for the keys of: {known}.",
-        )
+        what = f"wraps nothing for the key {key.public.fingerprint}."
+        raise InputError.at(where, what, f"It opens for the keys of: {known}.")
     try:
         sealed = base64.b64decode(header["people"][place]["wrapped"], validate=True)
         payload = json.loads(decrypted_by(sealed, key, where))
@@ -237,8 +234,5 @@ def decrypted_by(sealed: bytes, key: PrivateKey, where: str, remedy: str = "") -
     try:
         return bytes(pyrage.decrypt(sealed, [pyrage.ssh.Identity.from_buffer(key.opened_pem())]))
     except pyrage.DecryptError as error:
-        raise InputError.at(
-            where,
-            "does not open with this key: its content was changed or is for another key.",
-            remedy,
-        ) from error
+        what = "does not open with this key: its content was changed or is for another key."
+        raise InputError.at(where, what, remedy) from error

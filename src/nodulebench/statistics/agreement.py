@@ -36,11 +36,8 @@ def cohen_kappa(table: FloatArray, *, weights: Weights = "none", level: float = 
     """
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2:
-        raise InputError.at(
-            "table of classes",
-            f"has the shape {counts.shape}.",
-            "Give a square table with the same classes in rows and columns.",
-        )
+        remedy = "Give a square table with the same classes in rows and columns."
+        raise InputError.at("table of classes", f"has the shape {counts.shape}.", remedy)
     total = counts.sum()
     if not total > 0:
         raise UndefinedError("none_rated_by_both")

@@ -38,11 +38,8 @@ def placements(positive: FloatArray, negative: FloatArray) -> Placements:
 
     above, below = np.atleast_2d(positive), np.atleast_2d(negative)
     if len(above) != len(below):
-        raise InputError.at(
-            "scores",
-            f"of positives come from {len(above)} algorithms, of negatives from {len(below)}.",
-            "Give one row per algorithm in both.",
-        )
+        what = f"of positives come from {len(above)} algorithms, of negatives from {len(below)}."
+        raise InputError.at("scores", what, "Give one row per algorithm in both.")
     positives, negatives = above.shape[1], below.shape[1]
     if not positives or not negatives:
         raise UndefinedError("one_class_in_roc")

@@ -106,11 +106,8 @@ def _opened(path: Path, own_key: PrivateKey, colleagues: Collection[PublicKey]) 
     """The table, if this person or a colleague wrote it."""
     sealed = path.read_bytes()
     if sealed.lstrip().startswith(b"{"):
-        raise InputError.at(
-            path,
-            "opens with a shared secret, as key tables of older versions did.",
-            "De-identify the slices again with a new key table.",
-        )
+        what = "opens with a shared secret, as key tables of older versions did."
+        raise InputError.at(path, what, "De-identify the slices again with a new key table.")
     if not sealed.startswith(_AGE):
         raise InputError.at(path, "is not a key table.")
     opened = decrypted_by(

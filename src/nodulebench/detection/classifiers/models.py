@@ -60,11 +60,8 @@ def balanced(examples: Examples, seed: int, most: int | None = None) -> IntArray
     is_nodule = examples.is_nodule
     nodules, others = np.flatnonzero(is_nodule), np.flatnonzero(~is_nodule)
     if not len(nodules) or not len(others):
-        raise InputError.at(
-            "training",
-            f"{len(nodules)} candidates are nodules and {len(others)} are not.",
-            "Give blocks with both.",
-        )
+        what = f"{len(nodules)} candidates are nodules and {len(others)} are not."
+        raise InputError.at("training", what, "Give blocks with both.")
     chance = np.random.default_rng(seed)
     if most is not None and len(others) > most:
         others = chance.choice(others, most, replace=False)

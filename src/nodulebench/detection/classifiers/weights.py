@@ -80,11 +80,8 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
     kind, arrays = _read(path)
     trained_on = tuple(str(name) for name in arrays["features"])
     if trained_on != features:
-        raise InputError.at(
-            path,
-            f"was trained on the features {', '.join(trained_on)}, not on {', '.join(features)}.",
-            "Train it for this detector with `train`.",
-        )
+        what = f"was trained on the features {', '.join(trained_on)}, not on {', '.join(features)}."
+        raise InputError.at(path, what, "Train it for this detector with `train`.")
     return kind(*(arrays[field.name].astype(np.float64) for field in fields(kind)))
 
 

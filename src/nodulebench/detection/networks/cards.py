@@ -209,9 +209,6 @@ def packaged_weights(name: str) -> Path:
     """Where the weights of a network are: a folder of files, one for each fold left out."""
     folder = Path(str(_FOLDER / name))
     if not folder.is_dir():
-        raise InputError.at(
-            f"network '{name}'",
-            "has no weights in the package.",
-            "Train it with `train`, and give its weights with --weights.",
-        )
+        remedy = "Train it with `train`, and give its weights with --weights."
+        raise InputError.at(f"network '{name}'", "has no weights in the package.", remedy)
     return folder

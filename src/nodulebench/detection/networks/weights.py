@@ -195,11 +195,8 @@ def _about(path: Path) -> object:
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as error:
         _reject_classifier(path)
         what = str(error).partition("\n")[0]
-        raise InputError.at(
-            path,
-            f"is not a weight file of a network ({what}).",
-            "Weights are safetensors files with a card, as nodulebench writes them.",
-        ) from error
+        remedy = "Weights are safetensors files with a card, as nodulebench writes them."
+        raise InputError.at(path, f"is not a weight file of a network ({what}).", remedy) from error
 
 
 def _reject_classifier(path: Path) -> None:
@@ -207,11 +204,8 @@ def _reject_classifier(path: Path) -> None:
 
     if holds_classifier(path):
         of = read_origin(path).name or path.stem
-        raise InputError.at(
-            path,
-            f"holds the classifier of a detector ({of}), not a network.",
-            "`detect` and `run` take it with --weights.",
-        )
+        what = f"holds the classifier of a detector ({of}), not a network."
+        raise InputError.at(path, what, "`detect` and `run` take it with --weights.")
 
 
 def _digest(tensors: dict[str, Tensor]) -> str:

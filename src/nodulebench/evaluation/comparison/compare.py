@@ -151,32 +151,19 @@ def checked_bootstraps(cohorts: Cohorts, protocol: TestProtocol, choice: Compari
         _ = METRICS[name]  # an unknown name suggests near ones
     problems = []
     if len(algorithms) < 2:
-        problems.append(
-            Problem(
-                "comparison",
-                f"'{choice.baseline}' is the only algorithm.",
-                "Evaluate several submissions together.",
-            )
-        )
+        what = f"'{choice.baseline}' is the only algorithm."
+        problems.append(Problem("comparison", what, "Evaluate several submissions together."))
     bootstraps = choice.bootstraps
     if bootstraps is None:
         bootstraps = protocol.interval.bootstraps
         if bootstraps and choice.margin is not None and choice.method == "guarded":
             bootstraps = max(bootstraps, VERDICT_REPLICATES)
     if bootstraps < 2:
-        problems.append(
-            Problem(
-                "comparison",
-                f"{bootstraps} resamples give no interval.",
-                "Give a number of bootstraps, such as 2000.",
-            )
-        )
+        what = f"{bootstraps} resamples give no interval."
+        problems.append(Problem("comparison", what, "Give a number of bootstraps, such as 2000."))
     if choice.margin is not None and not choice.margin > 0:
-        problems.append(
-            Problem(
-                "margin", f"{choice.margin:g} is not positive.", "Give the largest loss allowed."
-            )
-        )
+        what = f"{choice.margin:g} is not positive."
+        problems.append(Problem("margin", what, "Give the largest loss allowed."))
     if problems:
         raise InputError(problems)
     return bootstraps

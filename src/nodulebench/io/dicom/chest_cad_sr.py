@@ -97,11 +97,8 @@ def _cad_report(
     name, data = held[0].name, held[1]
     tree = content_tree(data, name)
     if tree.name != _TITLE:
-        raise InputError.at(
-            name,
-            f"is not a Chest CAD report (TID 4100): its title is {tree.name or 'missing'}.",
-            "Is it the right file?",
-        )
+        what = f"is not a Chest CAD report (TID 4100): its title is {tree.name or 'missing'}."
+        raise InputError.at(name, what, "Is it the right file?")
     series_uid, around = surroundings(name, data, at_hand)
     summaries = tree.named(codes.SUMMARY)
     others: Counter[str] = Counter()
@@ -185,11 +182,8 @@ def _finding(item: Item, around: Surroundings) -> ReportedFinding:
         for place in part.of_kind("SCOORD", "SCOORD3D")
     ]
     if not regions:
-        raise InputError.at(
-            item.where,
-            "has no position: neither a centre nor an outline.",
-            "Let the CAD system export the geometry of its findings.",
-        )
+        remedy = "Let the CAD system export the geometry of its findings."
+        raise InputError.at(item.where, "has no position: neither a centre nor an outline.", remedy)
     numbers: dict[str, float] = {}
     labels: dict[str, str | int] = {}
     for part in reversed(parts):

@@ -144,11 +144,8 @@ def submission_of_reports(
 ) -> Submission:
     observers = list(dict.fromkeys(report.observer for report in reports if report.observer))
     if len(observers) > 1:
-        raise InputError.at(
-            path,
-            f"holds reports of {len(observers)} observers: {', '.join(observers[:5])}.",
-            "Put the reports of each algorithm into a separate folder.",
-        )
+        what = f"holds reports of {len(observers)} observers: {', '.join(observers[:5])}."
+        raise InputError.at(path, what, "Put the reports of each algorithm into a separate folder.")
     grids = at_hand.grids()
     marks: list[JsonObject] = []
     slices: list[JsonObject] = []
@@ -469,8 +466,5 @@ def _drawn(row: JsonObject, owner: str) -> DrawnOutline:
 def require_native_grid(grid: Geometry, where: str) -> None:
     """Reject slices so steep that x and y do not determine a point on them."""
     if abs(float(grid.direction[2, 2])) < STEEPEST:
-        raise InputError.at(
-            where,
-            "its slices are coronal or sagittal; x and y do not determine a point on them.",
-            "Give axial images, or resample them.",
-        )
+        what = "its slices are coronal or sagittal; x and y do not determine a point on them."
+        raise InputError.at(where, what, "Give axial images, or resample them.")

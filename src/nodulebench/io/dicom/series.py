@@ -403,13 +403,8 @@ def _place_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Pr
 def _shift_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Problem]:
     tilt = tilt_degrees(series)
     if np.sin(np.radians(tilt)) > LARGEST_SHEAR and not allows_tilt:
-        return [
-            Problem(
-                where,
-                f"its slices shift sideways by {tilt:.1f} degrees (a tilted gantry).",
-                "Resample it to slices at right angles to the table.",
-            )
-        ]
+        what = f"its slices shift sideways by {tilt:.1f} degrees (a tilted gantry)."
+        return [Problem(where, what, "Resample it to slices at right angles to the table.")]
     off = sideways_shift_mm(series)
     limit = max(SPACING_TOLERANCE_MM, half_pixel_mm(series))
     return [

@@ -488,11 +488,8 @@ def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
         uid = text_of(reference, "ReferencedSOPInstanceUID")
         numbers = floats_of(reference, "ReferencedSegmentNumber") or ()
         if uid not in around.segmentations:
-            raise InputError.at(
-                item.where,
-                f"is a segment of segmentation {uid}, which was not found.",
-                "Put the segmentation next to the report.",
-            )
+            what = f"is a segment of segmentation {uid}, which was not found."
+            raise InputError.at(item.where, what, "Put the segmentation next to the report.")
         _, segments = read_segments(around.segmentations[uid])
         held = [segment for segment in segments if segment.number in numbers]
         if not held:

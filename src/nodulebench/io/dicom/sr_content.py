@@ -216,17 +216,11 @@ def _numbers(item: Item, graphic: str) -> FloatArray:
     least = _POINTS_NEEDED.get(graphic, 1)
     points = np.array(values, dtype=np.float64)
     if len(values) % width or len(values) < least * width:
-        raise InputError.at(
-            item.where,
-            f"has {len(values)} numbers for a {graphic or 'graphic'} of {width}-D points.",
-            "Export the report again.",
-        )
+        what = f"has {len(values)} numbers for a {graphic or 'graphic'} of {width}-D points."
+        raise InputError.at(item.where, what, "Export the report again.")
     if not np.all(np.abs(points) < FARTHEST_MM):  # NaN compares as false
-        raise InputError.at(
-            item.where,
-            f"has coordinates that are not a position: {_shown(points)}.",
-            "Export the report again.",
-        )
+        what = f"has coordinates that are not a position: {_shown(points)}."
+        raise InputError.at(item.where, what, "Export the report again.")
     return points.reshape(-1, width)
 
 
@@ -237,11 +231,8 @@ def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
         for reference in items_of(image.data, "ReferencedSOPSequence")
     ]
     if not named:
-        raise InputError.at(
-            item.where,
-            "has pixel coordinates, but refers to no image.",
-            "Points on an image need the image; export the report again.",
-        )
+        remedy = "Points on an image need the image; export the report again."
+        raise InputError.at(item.where, "has pixel coordinates, but refers to no image.", remedy)
     uid, frame = named[0]
     for series in around.images.values():
         if (uid, frame) in series.number_of:

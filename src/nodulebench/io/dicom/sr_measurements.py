@@ -29,11 +29,8 @@ def surroundings(name: str, data: "Dataset", at_hand: CaseMatcher) -> tuple[str,
     evidence = referenced_series(data)
     about = [uid for uid, images in evidence.items() if not CT_CLASSES.isdisjoint(images.values())]
     if not about:
-        raise InputError.at(
-            name,
-            "refers to no CT series: its evidence lists no CT image.",
-            "Without it the case is unknown; export the report again.",
-        )
+        what = "refers to no CT series: its evidence lists no CT image."
+        raise InputError.at(name, what, "Without it the case is unknown; export the report again.")
     of_image = {image: uid for uid, images in evidence.items() for image in images}
     return about[0], Surroundings(name, of_image, at_hand.images)
 

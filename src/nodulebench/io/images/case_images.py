@@ -55,11 +55,8 @@ def read_case_image(path: Path, *, allows_tilt: bool = False) -> CaseImage:
         return CaseImage(nifti.read_volume(path), case_of_image(path.name))
     if path.suffix in (".mhd", ".mha"):
         return CaseImage(metaimage.read_volume(path), case_of_image(path.name))
-    raise InputError.at(
-        path,
-        "is not an image of a known format.",
-        "Give a .mhd, .mha, .nii, .nii.gz or .dcm file, or a folder or zip of DICOM files.",
-    )
+    remedy = "Give a .mhd, .mha, .nii, .nii.gz or .dcm file, or a folder or zip of DICOM files."
+    raise InputError.at(path, "is not an image of a known format.", remedy)
 
 
 class NoImageError(InputError):
@@ -95,11 +92,8 @@ def image_lookup(
             from nodulebench.io.dicom.volumes import series_volume
 
             return partial(series_volume, series()[case_id], f"{folder} series {case_id}")
-        raise NoImageError.at(
-            folder,
-            f"has no image of case '{case_id}'.",
-            f"Put {case_id}.mhd, .mha, .nii or .nii.gz there, or a folder {case_id} of DICOM.",
-        )
+        remedy = f"Put {case_id}.mhd, .mha, .nii or .nii.gz there, or a folder {case_id} of DICOM."
+        raise NoImageError.at(folder, f"has no image of case '{case_id}'.", remedy)
 
     return find
 

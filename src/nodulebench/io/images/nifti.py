@@ -114,21 +114,15 @@ def _voxels(path: Path, header: "Nifti1Header", file: "BinaryIO", size: int) -> 
         voxels: VoxelArray = header.data_from_fileobj(file)
     except (OSError, ValueError) as error:
         available = max(0, file.tell() - int(np.nan_to_num(header["vox_offset"])))
-        raise InputError.at(
-            path,
-            f"holds {available} bytes of voxels, but its header asks for {size}.",
-            "Copy or export it again.",
-        ) from error
+        what = f"holds {available} bytes of voxels, but its header asks for {size}."
+        raise InputError.at(path, what, "Copy or export it again.") from error
     return np.ascontiguousarray(voxels.T, dtype=voxels.dtype.newbyteorder("="))
 
 
 def _affine(path: Path, header: "Nifti1Header") -> FloatArray:
     if header["sform_code"] <= 0 and header["qform_code"] <= 0:
-        raise InputError.at(
-            path,
-            "has no position in the patient (qform and sform are unset).",
-            "Export it with its orientation.",
-        )
+        what = "has no position in the patient (qform and sform are unset)."
+        raise InputError.at(path, what, "Export it with its orientation.")
     is_matrix = header["sform_code"] > 0
     try:
         affine: FloatArray = header.get_sform() if is_matrix else header.get_qform()

@@ -77,11 +77,8 @@ def _boxes(file: Path, case_id: str, grid: Geometry | None) -> pl.DataFrame:
     if not isinstance(content, dict) or not {"pred_boxes", "pred_scores"} <= set(content):
         raise InputError.at(file.name, "has no 'pred_boxes' and 'pred_scores'.")
     if not content.get("restore", True):
-        raise InputError.at(
-            file.name,
-            "has boxes in the space of the preprocessed image.",
-            "Predict with restore, so that boxes are those of the original image.",
-        )
+        remedy = "Predict with restore, so that boxes are those of the original image."
+        raise InputError.at(file.name, "has boxes in the space of the preprocessed image.", remedy)
     boxes = _array(content, "pred_boxes", file).reshape(-1, 6)
     scores = _array(content, "pred_scores", file).reshape(-1)
     if len(boxes) != len(scores):

@@ -94,13 +94,8 @@ def _checked_aim(difference: float, discordance: float, margin: float | None) ->
     if margin is None and difference == 0:
         problems.append(Problem("difference", "is 0.", "Give a margin, or a difference to find."))
     if margin is not None and not difference + margin > 0:
-        problems.append(
-            Problem(
-                "margin",
-                f"{margin:g} does not exceed the expected loss {-difference:g}.",
-                "Give a larger margin.",
-            )
-        )
+        what = f"{margin:g} does not exceed the expected loss {-difference:g}."
+        problems.append(Problem("margin", what, "Give a larger margin."))
     raise_problems(problems)
     return abs(difference) if margin is None else difference + margin
 
@@ -189,13 +184,8 @@ def _check(options: PilotOptions) -> None:
     check_between("power", options.power)
     problems = []
     if not sizes or list(sizes) != sorted(set(sizes)) or sizes[0] < 1:
-        problems.append(
-            Problem(
-                "sizes",
-                f"{sizes} are not ascending positive numbers.",
-                "Give whole numbers from 1 up, each once and in order.",
-            )
-        )
+        remedy = "Give whole numbers from 1 up, each once and in order."
+        problems.append(Problem("sizes", f"{sizes} are not ascending positive numbers.", remedy))
     if simulations < 100:
         problems.append(Problem("simulations", f"{simulations} is below 100.", "Give 100 or more."))
     if margin < 0:

@@ -157,8 +157,5 @@ def smallest_test(
             there = {name: float(share(count, size)[0]) for name, share in each.items()}
             return int(size[0]), int(count[0]), curve, there
         start, width = start + width, min(2 * width, 65_536)
-    raise InputError.at(
-        "acceptance test",
-        f"no size up to {LARGEST_TEST} suffices.",
-        "Move the expected value away from the unacceptable one.",
-    )
+    remedy = "Move the expected value away from the unacceptable one."
+    raise InputError.at("acceptance test", f"no size up to {LARGEST_TEST} suffices.", remedy)

@@ -43,11 +43,8 @@ def smallest_size(is_enough: Callable[[int], bool], *, start: int = 2) -> int:
     while not is_enough(high):
         low, high = high, 2 * high
         if high > LARGEST_SIZE:
-            raise InputError.at(
-                "sample size",
-                f"no size up to {LARGEST_SIZE} suffices.",
-                "Ask for a larger difference.",
-            )
+            what = f"no size up to {LARGEST_SIZE} suffices."
+            raise InputError.at("sample size", what, "Ask for a larger difference.")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
