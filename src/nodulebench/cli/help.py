@@ -148,7 +148,10 @@ def prepare(command: click.Command) -> click.Command:
     command.help = command.help and command.help.replace(r"\b", "\b")
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.metavar is None:
-            parameter.metavar = _METAVAR_OF.get(parameter.opts[0]) or _number(parameter.type)
+            is_whole = isinstance(parameter.type, type(click.INT))
+            is_real = isinstance(parameter.type, type(click.FLOAT))
+            of_kind = "N" if is_whole else "NUMBER" if is_real else None
+            parameter.metavar = _METAVAR_OF.get(parameter.opts[0]) or of_kind
     is_prepared = isinstance(command.get_params, functools.partial)
     if not isinstance(command, click.Group) and not is_prepared:
         command.get_params = functools.partial(_with_quiet, command.get_params)  # type: ignore[method-assign]
@@ -172,11 +175,6 @@ def _with_quiet(
 ) -> list[click.Parameter]:
     *others, last = own(context)  # the last is --help
     return [*others, _QUIET, last]
-
-
-def _number(kind: object) -> str | None:
-    whole, real = type(click.INT), type(click.FLOAT)
-    return "N" if isinstance(kind, whole) else "NUMBER" if isinstance(kind, real) else None
 
 
 def _format_options(

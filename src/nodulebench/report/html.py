@@ -6,7 +6,7 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.translator import LanguageName
-from nodulebench.report.content import NOTHING, Audience, Content, ReportAttachments, report_content
+from nodulebench.report.content import NOTHING, Audience, ReportAttachments, report_content
 from nodulebench.report.pages.templates import PageFrame, framed_page
 
 __all__ = ["Audience", "render_html"]
@@ -34,13 +34,9 @@ def render_html(
     """
     if flips is not None:
         attachments = replace(attachments, flips=flips)
-    return page(
-        report_content(document, curves, attachments, audience=audience, language_name=language)
+    content = report_content(
+        document, curves, attachments, audience=audience, language_name=language
     )
-
-
-def page(content: Content) -> str:
-    """The page of this content."""
     translate = content.translate
     links = [(section.name, section.title) for section in content.sections]
     names = ["key"] if content.verdict is None else ["verdict", "key"]
