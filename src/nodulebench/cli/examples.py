@@ -8,6 +8,7 @@ from nodulebench.cli.options import (
     EXISTING_FOLDER,
     FILE,
     NEW_FOLDER,
+    call_with,
     executor_options,
     reference_option,
 )
@@ -37,11 +38,10 @@ def command(
     reference: Path,
     blocks: Path | None,
     images: Path | None,
-    detectors: str | None,
-    candidates: tuple[Path, ...],
     folds: Path | None,
     block_folds: str | None,
     executor: ExecutorChoice,
+    **candidates: object,
 ) -> None:
     r"""Cut training examples from images into the folder OUT.
 
@@ -65,9 +65,9 @@ def command(
         raise click.UsageError("--folds goes with --images; choose --block-folds with --blocks.")
     if block_folds is not None and blocks is None:
         raise click.UsageError("--block-folds goes with --blocks; choose --folds with --images.")
-    if (detectors is None) == (not candidates):
+    source = call_with(CandidateSource, candidates)
+    if (source.detectors is None) == (not source.candidates):
         raise click.UsageError("Give --detectors or --candidates.")
-    source = CandidateSource(detectors=detectors, candidates=candidates)
     with ProgressLine("making examples") as line, open_executor(executor, 2) as workers:
         if blocks is not None:
             summary = block_examples(
