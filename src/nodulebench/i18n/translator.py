@@ -183,13 +183,10 @@ class Translator:
         metric, _, point = name.partition("/")
         if point:
             whole = self.metric(metric)
-            return MetricText(self.reading(metric, point), whole.meaning, whole.term)
+            key = "metric.reading" if metric.endswith(FP_RATE) else "metric.reading_at"
+            title = self(key, title=whole.title, point=self.point(metric, point))
+            return MetricText(title, whole.meaning, whole.term)
         return MetricText(self.heading(name), "")
-
-    def reading(self, metric: str, point: str) -> str:
-        """The title of a metric at one of its points."""
-        key = "metric.reading" if metric.endswith(FP_RATE) else "metric.reading_at"
-        return self(key, title=self.metric(metric).title, point=self.point(metric, point))
 
     def point(self, metric: str, point: str) -> str:
         """A point at which a metric is read; rates of false positives as fractions."""
