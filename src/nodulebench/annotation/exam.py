@@ -88,13 +88,9 @@ def hold_exam(
 ) -> list[ExamSheet]:
     problems = []
     if rules.sequences not in (None, key.cases.height):
-        problems.append(
-            Problem(
-                f"key '{key.name}'",
-                f"has {key.cases.height} sequences, not {rules.sequences}.",
-                "List sequences without nodules too, or say how many the exam has.",
-            )
-        )
+        what = f"has {key.cases.height} sequences, not {rules.sequences}."
+        remedy = "List sequences without nodules too, or say how many the exam has."
+        problems.append(Problem(f"key '{key.name}'", what, remedy))
     names = [answer.name for answer in answers]
     problems += [
         Problem(f"candidate '{name}'", "submitted more than one answer.", "Keep one.")

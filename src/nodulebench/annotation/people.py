@@ -218,11 +218,9 @@ def random_teams(
     """Draw equal teams, with no leaders or some each; people and seed decide, not their order."""
     readers, leaders = sorted(set(reader_ids)), sorted(set(leader_ids))
     if not readers or len(readers) % size:
-        raise InputError.at(
-            "teams",
-            f"{len(readers)} readers cannot form teams of {size}.",
-            f"Add {size - len(readers) % size} or leave out {len(readers) % size}.",
-        )
+        what = f"{len(readers)} readers cannot form teams of {size}."
+        remedy = f"Add {size - len(readers) % size} or leave out {len(readers) % size}."
+        raise InputError.at("teams", what, remedy)
     count = len(readers) // size
     if leaders and len(leaders) < count:
         raise InputError.at(
@@ -264,11 +262,9 @@ def possible_reviewers(teams: Sequence[Team], team_id: str) -> list[str]:
         if team.team_id != team_id and team.leader_id is not None and team.leader_id not in own
     )
     if not others:
-        raise InputError.at(
-            f"team '{team_id}'",
-            "no other team has a leader who could review it.",
-            "Form a second team with a different leader.",
-        )
+        what = "no other team has a leader who could review it."
+        remedy = "Form a second team with a different leader."
+        raise InputError.at(f"team '{team_id}'", what, remedy)
     return others
 
 

@@ -245,11 +245,9 @@ def _against(
         return []
     own = [cell for cell in read.cells if cell[1] == choice.algorithm]
     if len(own) != 1:
-        raise InputError.at(
-            f"reader '{choice.algorithm}'",
-            f"is an algorithm and has {len(own)} readings.",
-            "An algorithm reads once, under any treatment.",
-        )
+        what = f"is an algorithm and has {len(own)} readings."
+        remedy = "An algorithm reads once, under any treatment."
+        raise InputError.at(f"reader '{choice.algorithm}'", what, remedy)
     rows = []
     for treatment in treatments:
         metrics = read.measure([[*((treatment, reader) for reader in readers), own[0]]])

@@ -36,11 +36,9 @@ def reference_of(given: Any, cases: Any = None) -> Reference:
     if isinstance(given, str | PathLike):
         return read_reference(Path(given), cases=None if cases is None else cases_of(cases))
     if cases is None:
-        raise InputError.at(
-            "cases",
-            "are needed in addition to a table of nodules: cases without nodules count, too.",
-            "Give every case that was tested: a list of case_id, a table or a file.",
-        )
+        what = "are needed in addition to a table of nodules: cases without nodules count, too."
+        remedy = "Give every case that was tested: a list of case_id, a table or a file."
+        raise InputError.at("cases", what, remedy)
     known = cases_of(cases)
     table = table_of(given, "reference")
     if "is_ignored" not in table.columns:

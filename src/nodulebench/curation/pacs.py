@@ -46,11 +46,9 @@ def store_object(dataset: "Dataset", folder: Path) -> Path:
     with staged_file(path) as stage:
         pydicom.dcmwrite(stage, dataset, enforce_file_format=True)
         if path.exists() and path.read_bytes() != stage.read_bytes():
-            raise InputError.at(
-                path,
-                "exists with other content; the received object was not stored.",
-                "Receive into an empty folder, and ask the sender which one is right.",
-            )
+            what = "exists with other content; the received object was not stored."
+            remedy = "Receive into an empty folder, and ask the sender which one is right."
+            raise InputError.at(path, what, remedy)
     return path
 
 
@@ -201,11 +199,9 @@ def fetch_series(client: "DICOMwebClient", series: RemoteSeries, folder: Path) -
             yield store_object(dataset, folder)
             count += 1
     if series.instances is not None and count < series.instances:
-        raise InputError.at(
-            f"series {series.series_uid}",
-            f"the server sent {count} of {series.instances} objects.",
-            "Fetch it again; the received objects stay.",
-        )
+        what = f"the server sent {count} of {series.instances} objects."
+        remedy = "Fetch it again; the received objects stay."
+        raise InputError.at(f"series {series.series_uid}", what, remedy)
 
 
 @contextmanager

@@ -180,8 +180,6 @@ def require_enough(document: Document, nodules: int, undeclared: int, reuse: Reu
             or 0 < known - counted < fewest
             or any(part < fewest for part in parts)
         ):
-            raise FewError.at(
-                "policy",
-                f"permits no metrics of fewer than {fewest} nodules, as this test needs.",
-                "Use a protocol and a plan that cover more nodules, and declare no rare types.",
-            )
+            what = f"permits no metrics of fewer than {fewest} nodules, as this test needs."
+            remedy = "Use a protocol and a plan that cover more nodules, and declare no rare types."
+            raise FewError.at("policy", what, remedy)

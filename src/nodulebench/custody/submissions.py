@@ -148,11 +148,9 @@ def read_with(copy: Path, cases: pl.DataFrame, wanted: tuple[str, ...]) -> Submi
     try:
         return read_submission(copy, known)
     except (Exception, PanicException) as error:
-        raise InputError.at(
-            copy.name,
-            "does not fit the images of this test set (positions of marks, slices).",
-            "Check that it is for this set and in the right coordinates.",
-        ) from error
+        what = "does not fit the images of this test set (positions of marks, slices)."
+        remedy = "Check that it is for this set and in the right coordinates."
+        raise InputError.at(copy.name, what, remedy) from error
 
 
 def without_withdrawn(submission: Submission, cases: Collection[str]) -> Submission:

@@ -183,11 +183,9 @@ def detect_each(
                 name, chest, chest.volume, weights, (series,)
             )
             if saw_it:
-                raise InputError.at(
-                    f"network '{name}'",
-                    f"all its weights were trained on '{series}', where it would find too much.",
-                    "Choose folds that its weights left out: `nodulebench weights show`.",
-                )
+                what = f"all its weights were trained on '{series}', where it would find too much."
+                remedy = "Choose folds that its weights left out: `nodulebench weights show`."
+                raise InputError.at(f"network '{name}'", what, remedy)
     return {name: detected[name] for name in names}
 
 

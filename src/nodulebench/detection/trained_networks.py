@@ -138,11 +138,9 @@ def read_panel(names: str, weights: Sequence[Path], *, tries: int = 1) -> Classi
     """Networks, joined by ``+``, with weights from files or folders; none: the package's."""
     for name in system_parts(names):
         if name in DETECTION_NETWORKS:
-            raise InputError.at(
-                f"network '{name}'",
-                "finds nodules itself, and does not score candidates of others.",
-                f"Use: nodulebench detect {name}; networks that score: {', '.join(NETWORKS)}.",
-            )
+            what = "finds nodules itself, and does not score candidates of others."
+            remedy = f"Use: nodulebench detect {name}; networks that score: {', '.join(NETWORKS)}."
+            raise InputError.at(f"network '{name}'", what, remedy)
     known = [name for name in system_parts(names) if NETWORKS[name]]
     networks = [
         trained_network(name, tuple(weights) or (packaged_weights(name),)) for name in known

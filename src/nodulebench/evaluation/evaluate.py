@@ -243,11 +243,9 @@ def evaluate(
     labelled: list[_LabelledSubmission] = []
     for submission in submissions:
         if any(submission.name == other.listed.name for other in labelled):
-            raise InputError.at(
-                f"submission '{submission.name}'",
-                "has the same name as another submission.",
-                "Name them with --name, or in their algorithm.toml.",
-            )
+            what = "has the same name as another submission."
+            remedy = "Name them with --name, or in their algorithm.toml."
+            raise InputError.at(f"submission '{submission.name}'", what, remedy)
         labelled.append(_label_submission(reference, submission, protocol))
     tasks = [task for algorithm in labelled for task in algorithm.tasks]
     rule_results = iter(evaluate_rules(tasks, executor, progress))

@@ -228,11 +228,9 @@ def merge_folds(paths: Sequence[Path], folds: Path, out: Path, *, name: str = ""
     missing = sorted(set(fold_of.values()) - set(taken))
     empty = [path for path, marks in given.items() if marks.is_empty()]
     if len(missing) > len(empty):
-        raise InputError.at(
-            folds.name,
-            f"fold {', '.join(missing)} has no submission with a mark.",
-            "Give one file for each fold; for a fold without marks, one with only its header.",
-        )
+        what = f"fold {', '.join(missing)} has no submission with a mark."
+        remedy = "Give one file for each fold; for a fold without marks, one with only its header."
+        raise InputError.at(folds.name, what, remedy)
     taken |= dict(zip(missing, empty, strict=False))
     ordered = [fold for fold in dict.fromkeys(fold_of.values()) if fold in taken]
     marks = pl.concat([given[taken[fold]] for fold in ordered], how="diagonal_relaxed")

@@ -149,11 +149,9 @@ def _algorithm(cohorts: dict[str, LabelledCohort], name: str) -> LabelledCohort:
 def _require_single_merit(name: str) -> None:
     _ = METRICS[name]  # an unknown name suggests near ones
     if better_of(name) != "higher" or info_of(name).columns:
-        raise InputError.at(
-            f"metric '{name}'",
-            "is not one number that is better when higher.",
-            "Plan with such a metric: cpm, recall, an area.",
-        )
+        what = "is not one number that is better when higher."
+        remedy = "Plan with such a metric: cpm, recall, an area."
+        raise InputError.at(f"metric '{name}'", what, remedy)
 
 
 def _sizes(pilot: int) -> tuple[int, ...]:

@@ -84,11 +84,9 @@ def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Divisio
         case _ if name in KNOWN:
             return None
     hint = did_you_mean(name, (*BUILT_IN, *cases.columns, *KNOWN))
-    raise InputError.at(
-        f"protocol '{protocol.name}'",
-        f"asks for the stratum '{name}', which is not a column of CASES or NODULES.{hint}",
-        f"Built in: {', '.join(BUILT_IN)}; columns of CASES: {', '.join(cases.columns)}.",
-    )
+    what = f"asks for the stratum '{name}', which is not a column of CASES or NODULES.{hint}"
+    remedy = f"Built in: {', '.join(BUILT_IN)}; columns of CASES: {', '.join(cases.columns)}."
+    raise InputError.at(f"protocol '{protocol.name}'", what, remedy)
 
 
 def _stated(names: tuple[str, ...], of_nodule: IntArray) -> Division | None:

@@ -95,11 +95,9 @@ class Geometry:
         if not self.is_head_first:
             return k
         if self.size is None:
-            raise InputError.at(
-                "cases",
-                "the slices of an image run from head to feet, and size_z is not given.",
-                "Give size_z, so that slices can be counted from the feet.",
-            )
+            what = "the slices of an image run from head to feet, and size_z is not given."
+            remedy = "Give size_z, so that slices can be counted from the feet."
+            raise InputError.at("cases", what, remedy)
         turned: FloatArray = self.size[2] - 1.0 - k
         return turned
 
@@ -246,11 +244,9 @@ def _direction(text: str | None, where: str) -> FloatArray:
     try:
         return np.array(text.replace(",", " ").split(), dtype=np.float64).reshape(3, 3)
     except ValueError as error:
-        raise InputError.at(
-            where,
-            f"direction '{text[:60]}' is not nine orthonormal cosines.",
-            "Give them row by row, separated by spaces; leave it empty for an axial image.",
-        ) from error
+        what = f"direction '{text[:60]}' is not nine orthonormal cosines."
+        remedy = "Give them row by row, separated by spaces; leave it empty for an axial image."
+        raise InputError.at(where, what, remedy) from error
 
 
 def _shown(values: FloatArray) -> str:

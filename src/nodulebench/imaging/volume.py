@@ -123,11 +123,9 @@ def to_patient_axes(volume: Volume, where: str = "volume") -> Volume:
     cosine = np.abs(direction[patient_axis, range(3)]).min()
     tilt = float(np.degrees(np.arccos(np.clip(cosine, 0.0, 1.0))))
     if sorted(patient_axis) != [0, 1, 2] or tilt > LARGEST_TILT_DEGREES:
-        raise InputError.at(
-            where,
-            f"its axes are turned {tilt:.0f} degrees against the patient's.",
-            f"Resample it to axial slices (at most {LARGEST_TILT_DEGREES:.0f} degrees off).",
-        )
+        what = f"its axes are turned {tilt:.0f} degrees against the patient's."
+        remedy = f"Resample it to axial slices (at most {LARGEST_TILT_DEGREES:.0f} degrees off)."
+        raise InputError.at(where, what, remedy)
     image_axis = np.argsort(patient_axis)
     is_reversed = direction[range(3), image_axis] < 0
     size = np.array(volume.hu.shape[::-1], dtype=np.int64)

@@ -359,11 +359,9 @@ class CsvFile:
             reader = csv.reader([self.first_line], delimiter=self.dialect.separator)
             header = next(reader, [])
         except csv.Error as error:
-            raise InputError.at(
-                f"{self.path.name} line 1",
-                f"is not comma-separated text ({error}).",
-                "End lines with a line feed.",
-            ) from error
+            what = f"is not comma-separated text ({error})."
+            remedy = "End lines with a line feed."
+            raise InputError.at(f"{self.path.name} line 1", what, remedy) from error
         repeated = [name for name, count in Counter(header).items() if count > 1]
         raise_problems(
             Problem(str(self.path), f"column '{name}' occurs twice in the header.")

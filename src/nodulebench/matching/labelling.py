@@ -114,11 +114,9 @@ def _is_under_cap(
         return is_within_cap
     scores = submission.marks["score"]
     if scores.null_count():
-        raise InputError.at(
-            f"submission '{submission.name}'",
-            f"has a case with more than {cap} marks, and marks without a score.",
-            f"Give every mark a score, so that the best {cap} are known.",
-        )
+        what = f"has a case with more than {cap} marks, and marks without a score."
+        remedy = f"Give every mark a score, so that the best {cap} are known."
+        raise InputError.at(f"submission '{submission.name}'", what, remedy)
     score = scores.to_numpy()
     rows = np.flatnonzero(is_counted & np.isin(mark_case, crowded))
     rows = rows[np.lexsort((-score[rows], mark_case[rows]))]  # by case, best first, file order

@@ -31,11 +31,9 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
     """
     shared = first.cases.select("case_id").join(second.cases, on="case_id", how="semi")
     if not shared.height:
-        raise InputError.at(
-            f"references '{first.name}' and '{second.name}'",
-            "have no case in common.",
-            "Check whether their cases have the same names.",
-        )
+        what = "have no case in common."
+        remedy = "Check whether their cases have the same names."
+        raise InputError.at(f"references '{first.name}' and '{second.name}'", what, remedy)
     left, right = (
         reference.nodules.filter(~pl.col("is_ignored"))
         .join(shared, on="case_id", how="semi", maintain_order="left")

@@ -228,11 +228,9 @@ def named_algorithm(
     """
     folder = Path(given)
     if weights and folder.exists():
-        raise InputError.at(
-            "--weights",
-            f"are for networks and classifiers of this package; '{given}' has its own.",
-            "Name their folder in its algorithm.toml, as run.model.",
-        )
+        what = f"are for networks and classifiers of this package; '{given}' has its own."
+        remedy = "Name their folder in its algorithm.toml, as run.model."
+        raise InputError.at("--weights", what, remedy)
     if folder.is_file() and profile is not None:
         return read_archive(folder, profile)
     if profile is not None:
@@ -243,11 +241,9 @@ def named_algorithm(
         remedy = "Give --profile, or put it into a folder with an algorithm.toml."
         raise InputError.at(given, "is a file: the layout of an image archive is needed.", remedy)
     if "{" in given:
-        raise InputError.at(
-            f"'{given}'",
-            "is a command; `run` isolates algorithms from this machine.",
-            "Put the program into a folder with an algorithm.toml: nodulebench algorithm new",
-        )
+        what = "is a command; `run` isolates algorithms from this machine."
+        remedy = "Put the program into a folder with an algorithm.toml: nodulebench algorithm new"
+        raise InputError.at(f"'{given}'", what, remedy)
     _check_weights(weights)
     try:
         system = read_system(given, weights)

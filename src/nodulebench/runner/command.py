@@ -38,11 +38,9 @@ SLOWEST_S = 1800.0
 def check_command(template: str) -> None:
     missing = [word for word in ("{case}", "{out}") if word not in template]
     if missing:
-        raise InputError.at(
-            f"command '{template}'",
-            f"lacks {' and '.join(missing)}.",
-            "Write it like 'my_detector {case} {out}'.",
-        )
+        what = f"lacks {' and '.join(missing)}."
+        remedy = "Write it like 'my_detector {case} {out}'."
+        raise InputError.at(f"command '{template}'", what, remedy)
 
 
 def run_command(template: str, image: Path, out: Path, seconds: float = SLOWEST_S) -> None:

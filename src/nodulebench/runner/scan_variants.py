@@ -196,11 +196,9 @@ def place_nodules(
     for diameter in sorted(diameters_mm, reverse=True):
         chosen = _first_clear(volume, lungs, points, index, diameter, placed, marks_mm)
         if chosen is None:
-            raise InputError.at(
-                f"a nodule of {diameter:g} mm",
-                f"has no clear position in the lungs next to {len(placed)} others.",
-                "Ask for fewer or smaller nodules.",
-            )
+            what = f"has no clear position in the lungs next to {len(placed)} others."
+            remedy = "Ask for fewer or smaller nodules."
+            raise InputError.at(f"a nodule of {diameter:g} mm", what, remedy)
         x, y, z = chosen.tolist()
         placed.append(InsertedNodule(x, y, z, diameter))
     return tuple(placed)

@@ -57,11 +57,9 @@ class Vault:
 
     def data_key(self, compartment: str) -> bytes:
         if compartment not in self.keys:
-            raise InputError.at(
-                "vault",
-                f"this key does not open the compartment '{compartment}'.",
-                f"It opens: {', '.join(sorted(self.keys)) or 'nothing'}.",
-            )
+            what = f"this key does not open the compartment '{compartment}'."
+            remedy = f"It opens: {', '.join(sorted(self.keys)) or 'nothing'}."
+            raise InputError.at("vault", what, remedy)
         return self.keys[compartment]
 
     def authenticator(self, content: bytes, purpose: str) -> str:

@@ -175,11 +175,9 @@ def rule_effect(values: FloatArray, rules: tuple[str, ...]) -> RuleEffect:
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(rules):
-        raise InputError.at(
-            "values by rule",
-            f"have the shape {table.shape}, for {len(rules)} rules.",
-            "Give one row per algorithm and one column per rule.",
-        )
+        what = f"have the shape {table.shape}, for {len(rules)} rules."
+        remedy = "Give one row per algorithm and one column per rule."
+        raise InputError.at("values by rule", what, remedy)
     if not np.isfinite(table).all():
         raise UndefinedError("undefined_for_some")
     groups = {rule: summarize_group(column) for rule, column in zip(rules, table.T, strict=True)}

@@ -255,11 +255,9 @@ def _asked(call: Callable[..., Any], *given: Any, **more: Any) -> Any:
 
 
 def _cluster_is_gone() -> InputError:
-    return InputError.at(
-        "the Dask cluster",
-        "was lost: its scheduler does not answer any more.",
-        "Start it again; the same command goes on from the stored results.",
-    )
+    what = "was lost: its scheduler does not answer any more."
+    remedy = "Start it again; the same command goes on from the stored results."
+    return InputError.at("the Dask cluster", what, remedy)
 
 
 @contextmanager
@@ -324,11 +322,9 @@ def _connected(address: Address) -> Iterator[DaskExecutor]:
     try:
         client = Client(address.text, security=_security(address), timeout=CONNECT_S)
     except (OSError, TimeoutError) as error:
-        raise InputError.at(
-            address.text,
-            "does not answer, or not to these certificates.",
-            "Is there a scheduler? Start one with: dask scheduler",
-        ) from error
+        what = "does not answer, or not to these certificates."
+        remedy = "Is there a scheduler? Start one with: dask scheduler"
+        raise InputError.at(address.text, what, remedy) from error
     with client:
         try:
             client.wait_for_workers(1, timeout=CONNECT_S)

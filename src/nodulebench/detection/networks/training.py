@@ -250,11 +250,9 @@ def learn(
             area = area_under_roc(scores, examples.is_nodule[held])
         loss = float(torch.stack(losses).mean())
         if not isfinite(loss):
-            raise InputError.at(
-                f"training of '{network.name}'",
-                f"the loss is not finite before step {learner.step}.",
-                "Train it with another --seed, or with a lower rate.",
-            )
+            what = f"the loss is not finite before step {learner.step}."
+            remedy = "Train it with another --seed, or with a lower rate."
+            raise InputError.at(f"training of '{network.name}'", what, remedy)
         progress(Check(learner.step, loss, area))
         losses = []
         if area is not None:

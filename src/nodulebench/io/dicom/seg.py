@@ -244,11 +244,9 @@ def _write_owners(
     key = schema.key[1]
     case_ids = list(dict.fromkeys(owners["case_id"]))
     if not case_ids:
-        raise InputError.at(
-            f"'{held.name}'",
-            "has no segment, and a DICOM segmentation needs at least one.",
-            "Write a DICOM report (dicom_sr), which may be without findings.",
-        )
+        what = "has no segment, and a DICOM segmentation needs at least one."
+        remedy = "Write a DICOM report (dicom_sr), which may be without findings."
+        raise InputError.at(f"'{held.name}'", what, remedy)
     series = series_of_cases(cases, case_ids, _WHAT)
     grids = {case_id: images.geometry for case_id, images in series.items()}
     given = schema.empty() if held.slices is None else held.slices
@@ -355,11 +353,9 @@ def _stack(voxels: list[IntArray], series: Series, where: str) -> tuple[list[int
     if not is_overlapping:
         return images, labels
     if labels.size * len(voxels) > MOST_BYTES:
-        raise InputError.at(
-            where,
-            f"has {len(voxels)} nodules that overlap, too many for one segmentation.",
-            "Leave out marks of low score, or marks that repeat others.",
-        )
+        what = f"has {len(voxels)} nodules that overlap, too many for one segmentation."
+        remedy = "Leave out marks of low score, or marks that repeat others."
+        raise InputError.at(where, what, remedy)
     stack = np.zeros((*labels.shape, len(voxels)), dtype=np.bool_)
     for segment, held in enumerate(voxels):
         stack[number[held[:, 2]], held[:, 1], held[:, 0], segment] = True

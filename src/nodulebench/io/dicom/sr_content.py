@@ -240,11 +240,9 @@ def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
     listed = around.series_of_image.get(uid)
     of_series = f" of series {listed}" if listed else ""
     held = ", ".join(around.images) or "none"
-    raise InputError.at(
-        item.where,
-        f"is on image {uid}{of_series}, which was not found (series found: {held}).",
-        "Put the images next to the report, or give their folder as cases.",
-    )
+    what = f"is on image {uid}{of_series}, which was not found (series found: {held})."
+    remedy = "Put the images next to the report, or give their folder as cases."
+    raise InputError.at(item.where, what, remedy)
 
 
 def _frame(reference: "Dataset") -> int:

@@ -56,11 +56,9 @@ def numbers_of(item: Item) -> dict[str, float]:
         ]
         number = measured_number(measured)
         if unit not in factors or not abs(number) < float("inf"):
-            raise InputError.at(
-                child.where,
-                f"{column} is {number:g} {unit}, which cannot be converted.",
-                f"Known units: {', '.join(filter(None, factors))}.",
-            )
+            what = f"{column} is {number:g} {unit}, which cannot be converted."
+            remedy = f"Known units: {', '.join(filter(None, factors))}."
+            raise InputError.at(child.where, what, remedy)
         values[column] = number * factors[unit]
     return values
 

@@ -186,9 +186,7 @@ def _series_of_case(case_id: str, folder: str, held: dict[str, Series]) -> Serie
     if case_id in held:
         return held[case_id]
     if len(held) > 1:
-        raise InputError.at(
-            f"case '{case_id}'",
-            f"its folder {folder} holds {len(held)} series, but none of that name.",
-            "Put every series into a separate folder, or name cases by SeriesInstanceUID.",
-        )
+        what = f"its folder {folder} holds {len(held)} series, but none of that name."
+        remedy = "Put every series into a separate folder, or name cases by SeriesInstanceUID."
+        raise InputError.at(f"case '{case_id}'", what, remedy)
     return next(iter(held.values()))

@@ -131,11 +131,9 @@ def _zipped(path: Path, *, allows_tilt: bool) -> CaseImage:
             with zipfile.ZipFile(path) as archive:
                 size = sum(part.file_size for part in archive.infolist())
                 if size > LARGEST_UNPACKED_BYTES:
-                    raise InputError.at(
-                        path,
-                        f"would unpack to {size / 2**30:.1f} GiB; no CT series is so large.",
-                        "Unpack it yourself and give the folder of one series.",
-                    )
+                    what = f"would unpack to {size / 2**30:.1f} GiB; no CT series is so large."
+                    remedy = "Unpack it yourself and give the folder of one series."
+                    raise InputError.at(path, what, remedy)
                 archive.extractall(folder)
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
             raise InputError.at(path, f"cannot be unpacked ({error}).", "Copy it again.") from error

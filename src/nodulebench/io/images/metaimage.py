@@ -45,11 +45,9 @@ def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
     size = _numbers(path, fields, "DimSize").astype(np.int64)
     kind = fields.get("ElementType", "")
     if len(size) != 3 or kind not in _ELEMENT_TYPES:
-        raise InputError.at(
-            path,
-            f"has DimSize '{fields['DimSize']}' and ElementType '{kind}'.",
-            f"A CT volume has three dimensions and one of: {', '.join(_ELEMENT_TYPES)}.",
-        )
+        what = f"has DimSize '{fields['DimSize']}' and ElementType '{kind}'."
+        remedy = f"A CT volume has three dimensions and one of: {', '.join(_ELEMENT_TYPES)}."
+        raise InputError.at(path, what, remedy)
     order = ">" if _is_true(fields, "BinaryDataByteOrderMSB", "ElementByteOrderMSB") else "<"
     dtype = np.dtype(order + _ELEMENT_TYPES[kind])
     expected = math.prod(size.tolist()) * dtype.itemsize
@@ -58,11 +56,8 @@ def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
         raise InputError.at(path, what, "Is it the right file?")
     content = _read_content(path, fields, voxel_start, expected)
     if len(content) != expected:
-        raise InputError.at(
-            path,
-            f"holds {len(content)} bytes of voxels, but its header asks for {expected}.",
-            "Copy or export it again.",
-        )
+        what = f"holds {len(content)} bytes of voxels, but its header asks for {expected}."
+        raise InputError.at(path, what, "Copy or export it again.")
     voxels = np.frombuffer(content, dtype).reshape(size[::-1]).astype(dtype.newbyteorder("="))
     return voxels, fields
 

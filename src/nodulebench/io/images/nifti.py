@@ -97,11 +97,8 @@ def _voxel_bytes(path: Path, header: "Nifti1Header", most: int) -> int:
     extra = [count for count in counts[3 : max(dimensions, 3)] if count > 1]
     if not 3 <= dimensions <= 7 or extra or min(counts[:3]) < 1 or not size:
         shown = " x ".join(str(count) for count in counts[: max(dimensions, 0)])
-        raise InputError.at(
-            path,
-            f"has the size {shown} and the data type {header['datatype']}.",
-            "A CT volume has three dimensions of one number each.",
-        )
+        what = f"has the size {shown} and the data type {header['datatype']}."
+        raise InputError.at(path, what, "A CT volume has three dimensions of one number each.")
     if size > most:
         what = f"would unpack to {size / 2**30:.1f} GiB; no CT is so large."
         raise InputError.at(path, what, "Is it the right file?")

@@ -186,11 +186,9 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     """
     odd = submission.marks["score"].filter(~submission.marks["score"].is_between(0, 1))
     if len(odd):
-        raise InputError.at(
-            f"submission '{submission.name}'",
-            f"has {len(odd)} scores that are not between 0 and 1, the first {odd[0]}.",
-            "grand-challenge.org requires probabilities from 0 to 1; rescale them.",
-        )
+        what = f"has {len(odd)} scores that are not between 0 and 1, the first {odd[0]}."
+        remedy = "grand-challenge.org requires probabilities from 0 to 1; rescale them."
+        raise InputError.at(f"submission '{submission.name}'", what, remedy)
     has_boxes = submission.slices is not None and bool(geometries(cases))
     rows = _box_rows(submission) if has_boxes else submission.marks
     listed = submission.marks["case_id"] if cases is None else cases["case_id"]

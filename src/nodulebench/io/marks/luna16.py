@@ -148,11 +148,9 @@ def read_series(source: Path | CsvFile) -> pl.Series:
     file = CsvFile.of(source)
     first = file.first_line.split(",")[0]
     if first.strip('"') in ("seriesuid", "case_id"):
-        raise InputError.at(
-            f"{file.path.name} line 1",
-            f"'{first}' is a header, but a series list has none.",
-            "Remove the line (the official program would count it as one more scan).",
-        )
+        what = f"'{first}' is a header, but a series list has none."
+        remedy = "Remove the line (the official program would count it as one more scan)."
+        raise InputError.at(f"{file.path.name} line 1", what, remedy)
     return file.read_list().rename("case_id")
 
 
@@ -209,11 +207,9 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     """Write a submission as the official program reads it."""
     marks = submission.marks
     if marks["score"].null_count():
-        raise InputError.at(
-            f"submission '{submission.name}'",
-            f"has {marks['score'].null_count()} marks without a score.",
-            "LUNA16 files need a probability for every mark.",
-        )
+        what = f"has {marks['score'].null_count()} marks without a score."
+        remedy = "LUNA16 files need a probability for every mark."
+        raise InputError.at(f"submission '{submission.name}'", what, remedy)
     table = marks.select(seriesuid="case_id", **_PLACE, probability="score")
     if marks["diameter_mm"].null_count() < marks.height:
         table = table.with_columns(marks["diameter_mm"])

@@ -80,11 +80,9 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 def write_reference(reference: Reference, path: Path) -> None:
     """Write a datalist in LPS, boxes as cccwhd."""
     if reference.nodules["is_ignored"].any():
-        raise InputError.at(
-            f"reference '{reference.name}'",
-            f"has {reference.nodules['is_ignored'].sum()} ignored findings.",
-            "A MONAI datalist cannot hold them; choose another format.",
-        )
+        what = f"has {reference.nodules['is_ignored'].sum()} ignored findings."
+        remedy = "A MONAI datalist cannot hold them; choose another format."
+        raise InputError.at(f"reference '{reference.name}'", what, remedy)
     _write(boxes_of_nodules(reference), reference.cases["case_id"], path)
 
 

@@ -37,11 +37,9 @@ def arbitrated(
         InputError: if the arbitrator has read none of the cases.
     """
     if arbitrator not in panel.readings.reader_ids:
-        raise InputError.at(
-            f"arbitrator '{arbitrator}'",
-            f"has read no case of '{panel.readings.name}'.",
-            f"Readers: {', '.join(panel.readings.reader_ids)}.",
-        )
+        what = f"has read no case of '{panel.readings.name}'."
+        remedy = f"Readers: {', '.join(panel.readings.reader_ids)}."
+        raise InputError.at(f"arbitrator '{arbitrator}'", what, remedy)
     is_arbitrators = (panel.readings.findings["reader_id"] == arbitrator).to_numpy()
     sessions = panel.readings.sessions
     arbitrated_cases = sessions.filter(sessions["reader_id"] == arbitrator)["case_id"]

@@ -84,13 +84,9 @@ def _checked_aim(difference: float, discordance: float, margin: float | None) ->
     """The distance between what is true and what is to be refuted."""
     problems = []
     if abs(difference) > discordance:
-        problems.append(
-            Problem(
-                "difference",
-                f"{difference:g} is larger than the discordance {discordance:g}.",
-                "The algorithms cannot differ more than they disagree.",
-            )
-        )
+        what = f"{difference:g} is larger than the discordance {discordance:g}."
+        remedy = "The algorithms cannot differ more than they disagree."
+        problems.append(Problem("difference", what, remedy))
     if margin is None and difference == 0:
         problems.append(Problem("difference", "is 0.", "Give a margin, or a difference to find."))
     if margin is not None and not difference + margin > 0:

@@ -61,11 +61,9 @@ def size_for_false_positive_limit(
     check_between("power", power)
     check_range("dispersion", dispersion, 0, math.inf)
     if not expected < unacceptable:
-        raise InputError.at(
-            "expected rate",
-            f"{expected:g} is not below the unacceptable {unacceptable:g}.",
-            "An acceptance test needs a gap between the two.",
-        )
+        what = f"{expected:g} is not below the unacceptable {unacceptable:g}."
+        remedy = "An acceptance test needs a gap between the two."
+        raise InputError.at("expected rate", what, remedy)
     too_many, hoped = _total(unacceptable, dispersion), _total(expected, dispersion)
 
     def guess(sizes: IntArray) -> FloatArray:

@@ -88,11 +88,9 @@ def size_for_acceptance(
     check_between("alpha", alpha)
     check_between("power", power)
     if not unacceptable < expected:
-        raise InputError.at(
-            "expected sensitivity",
-            f"{expected:g} is not above the unacceptable {unacceptable:g}.",
-            "An acceptance test needs a gap between the two.",
-        )
+        what = f"{expected:g} is not above the unacceptable {unacceptable:g}."
+        remedy = "An acceptance test needs a gap between the two."
+        raise InputError.at("expected sensitivity", what, remedy)
 
     def misses(rate: float) -> Distribution:
         return lambda count, size: np.asarray(stats.binom.cdf(count, size, rate))

@@ -100,11 +100,9 @@ def clustering(
     check_range("standard deviation of nodules per patient", spread, 0, math.inf)
     check_range("correlation within patients", rho, 0, 1)
     if mean == 1 and spread > 0:
-        raise InputError.at(
-            "standard deviation of nodules per patient",
-            f"{spread:g} is impossible with a mean of 1.",
-            "Count patients with a nodule only, and give the mean of their numbers.",
-        )
+        what = f"{spread:g} is impossible with a mean of 1."
+        remedy = "Count patients with a nodule only, and give the mean of their numbers."
+        raise InputError.at("standard deviation of nodules per patient", what, remedy)
     if mean == 1:
         return Clustering(1.0, Notice("one_nodule_each"))
     effect = 1 + (mean + spread**2 / mean - 1) * rho

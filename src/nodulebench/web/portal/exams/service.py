@@ -63,11 +63,9 @@ def _misplaced(exam: Exam, scans: dict[str, Scan], voxels: Path) -> Iterator[Pro
         own = () if slices is None else slices.filter(case_id=case_id).iter_rows(named=True)
         outside = {nodule["nodule_id"]: nodule for nodule in own if not _is_inside(nodule, tiles)}
         for name, nodule in outside.items():
-            yield Problem(
-                f"key, sequence '{case_id}', nodule '{name}'",
-                f"slice {nodule['slice_index']} is outside of the scan.",
-                "Slices count from 0 at the feet; millimetres are those of the scan (LPS).",
-            )
+            what = f"slice {nodule['slice_index']} is outside of the scan."
+            remedy = "Slices count from 0 at the feet; millimetres are those of the scan (LPS)."
+            yield Problem(f"key, sequence '{case_id}', nodule '{name}'", what, remedy)
 
 
 def _is_inside(nodule: JsonObject, tiles: Tiles) -> bool:
