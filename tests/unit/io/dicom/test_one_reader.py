@@ -18,7 +18,7 @@ from nodulebench.io.dicom.series import group_series
 from nodulebench.io.dicom.slices import read_slices
 from nodulebench.io.dicom.volumes import images_of_cases, read_volume, write_volume
 from nodulebench.io.formats import read_cases
-from nodulebench.io.images.case_images import image_reader
+from nodulebench.io.images.case_images import image_reader, read_case_image
 from nodulebench.io.manifests import table_digest
 
 pydicom = pytest.importorskip("pydicom")
@@ -143,13 +143,11 @@ def test_a_tilt_that_curation_admits_is_read_with_its_slices_in_place(tmp_path: 
     assert geometry_columns(read_volume(tmp_path).geometry) == curated(tmp_path)
 
 
-def test_a_zipped_enhanced_file_is_detected_in(tmp_path: Path) -> None:
-    from nodulebench.detection.detect import _read
-
+def test_a_zipped_enhanced_file_is_read_as_the_image_of_a_case(tmp_path: Path) -> None:
     write_volume(scan(), tmp_path / "ct", series_header())
     as_enhanced(tmp_path / "ct", tmp_path / "one")
     with zipfile.ZipFile(tmp_path / "scan.zip", "w") as archive:
         archive.write(tmp_path / "one" / "enhanced.dcm", "a/b/enhanced.dcm")
-    volume, name = _read(tmp_path / "scan.zip")
-    assert name == series_header().series_uid
-    assert np.array_equal(volume.hu, scan().hu)
+    image = read_case_image(tmp_path / "scan.zip")
+    assert image.name == series_header().series_uid
+    assert np.array_equal(image.volume.hu, scan().hu)
