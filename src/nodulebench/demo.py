@@ -149,10 +149,7 @@ def _read(images: Path, case_id: str) -> dict[str, Submission]:
     by_detector = {name: candidates_of(name, chest).best(MOST_PER_SCAN) for name in DETECTORS}
     return {
         name: Submission(name, *measure_marks(chest, candidates, case_id))
-        for name, candidates in {
-            **by_detector,
-            COMBINATION: merge_detectors(by_detector),
-        }.items()
+        for name, candidates in {**by_detector, COMBINATION: merge_detectors(by_detector)}.items()
     }
 
 

@@ -165,11 +165,7 @@ def follow_up_class(
     )
     of_glass = np.where(mean_mm < GROUND_GLASS_CUT_MM, _2, _3)
     changed = np.select(
-        [
-            density == _SOLID,
-            density == _PART_SOLID,
-            density == _GROUND_GLASS,
-        ],
+        [density == _SOLID, density == _PART_SOLID, density == _GROUND_GLASS],
         [of_solid, np.where(is_small_new, _3, by_part), of_glass],
         NO_CLASS,
     )

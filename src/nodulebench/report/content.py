@@ -198,10 +198,7 @@ def report_content(
     details: dict[str, Blocks] = {
         "rules": _rules(document, attachments, translate),
         "test_set": side_by_side(
-            [
-                diameter_chart(document, translate),
-                agreement_chart(attachments.agreement, translate),
-            ]
+            [diameter_chart(document, translate), agreement_chart(attachments.agreement, translate)]
         ),
         "extras": _extras(document, drawn, translate),
         "literature": [literature_table(document, translate)],

@@ -118,12 +118,7 @@ CONNECT_S = 15
 START_S = 120
 """How long the first worker may take to come."""
 UNDISTURBED = "nodulebench.core.executors.preload_ignore_interrupt"
-PRELOAD = [
-    FIRST,
-    UNDISTURBED,
-    "distributed.worker",
-    "nodulebench.core.executors.dask_worker",
-]
+PRELOAD = [FIRST, UNDISTURBED, "distributed.worker", "nodulebench.core.executors.dask_worker"]
 """What workers on this machine share."""
 SETTINGS: JsonObject = {
     "distributed.admin.large-graph-warning-threshold": "4 GiB",

@@ -36,10 +36,7 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskExecutor]:
     if shutil.which("sbatch") is None:
         what = "needs sbatch, which this machine has not."
         raise InputError.at("--executor slurm", what, "Begin it where jobs are submitted.")
-    with (
-        quietly(),
-        tempfile.TemporaryDirectory(prefix=".nodulebench-", dir=Path.cwd()) as folder,
-    ):
+    with quietly(), tempfile.TemporaryDirectory(prefix=".nodulebench-", dir=Path.cwd()) as folder:
         site = dask.config.get("jobqueue.slurm")
         security = _security(Path(folder))
         with (
