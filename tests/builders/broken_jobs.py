@@ -75,7 +75,7 @@ RESULTS = {
         ),
         "verify result",
     ),
-    "sign --new-key": Job(NEW_KEY, "key.pem key.pub.pem"),
+    "keys new --pem": Job(NEW_KEY, "key.pem key.pub.pem"),
     "test-plan freeze": Job(
         "test-plan freeze --criteria criteria.toml --reference luna16 --out plan.json "
         "--bootstraps 10",
@@ -400,6 +400,7 @@ WRITES_NOTHING = (
     *("plan readers", "plan sensitivity", "plan size-error"),
     *("keys list", "custody check-copy", "algorithm check"),
     *("weights list", "weights show", "weights verify"),
+    *("completion", "help", "metrics", "protocols", "rules"),
     *("annotate review audit", "annotate review log", "annotate review candidates"),
     *("annotate review status", "annotate review warnings", "annotate observer status"),
 )

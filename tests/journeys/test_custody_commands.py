@@ -148,7 +148,7 @@ def test_a_sealed_set_needs_a_key_and_a_developer(
             ["evaluate", "a", "b", "--reference", "sealed", "--key", "bo.key", "--developer", "x"],
             "a sealed set takes one submission",
         ),
-        (["unseal", "sealed", "--key", "ada.key"], "give --out, or --result"),
+        (["unseal", "sealed", "--key", "ada.key"], "give either --out or --evaluation"),
     ],
 )
 @pytest.mark.usefixtures("lab")

@@ -316,7 +316,7 @@ def test_candidates_must_be_scored_as_they_are_listed(luna16: Path, capsys) -> N
         "scan3,9,9,9,0\n"
     )
     assert evaluate(luna16, marks, "--candidates", listed) == 0
-    assert "score 3 of the 4 candidates" in capsys.readouterr().err
+    assert "a score to 3 of the 4 candidates" in capsys.readouterr().err
     marks.write_text(GOOD + "scan3,1,1,1,0.5\n")
     assert evaluate(luna16, marks, "--candidates", listed, "--force") == 1
     assert "is not a candidate" in capsys.readouterr().err

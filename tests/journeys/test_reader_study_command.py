@@ -165,7 +165,7 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
     assert tests["way 0 reader 4"]["statistic"] == pytest.approx(-2.288, abs=5e-4)  # RJafroc
     assert tests["way 0 reader 4"]["p_value"] == pytest.approx(0.0222, abs=5e-5)
     assert analyse(result, "--reader-table", listed, "--metric", "sensitivity_at_fp_rate") == 1
-    assert "read at several points" in capsys.readouterr().err
+    assert "has values at several points" in capsys.readouterr().err
     pl.DataFrame([("none", "a", "b")], schema=names, orient="row").write_csv(listed)
     assert analyse(result, "--reader-table", listed) == 1
     assert "names 'none', which has no result under the rule 'luna16'" in capsys.readouterr().err

@@ -179,7 +179,7 @@ def test_mark_without_a_diameter_leaves_the_limit_undefined():
     with pytest.raises(UndefinedError) as caught:
         labels_of(scan, size_limit=limit())
     assert in_english(reason_of(caught.value)) == (
-        "a size limit needs the diameter of every mark; 1 of 2 have none, first mark 'm1' of case "
+        "a size limit needs the diameter of every mark; 1 of 2 has none, first mark 'm1' of case "
         "'a'"
     )
 
@@ -190,9 +190,9 @@ def test_nodule_that_was_not_measured_leaves_the_limit_undefined():
     with pytest.raises(UndefinedError) as caught:
         targets(reference(scan), submission(scan), chosen)
     assert in_english(reason_of(caught.value)) == (
-        "a size limit needs the diameter of every nodule; 1 were not measured"
+        "a size limit needs the diameter of every nodule; 1 was not measured"
     )
-    with undefined(match="1 were not measured"):
+    with undefined(match="1 was not measured"):
         labels_of(scan, size_limit=limit())
 
 

@@ -85,8 +85,8 @@ def test_marks_and_table_are_written(chest, tmp_path):
     assert table["verdict"].to_list() == ["pass", "pass"]
     assert table["measured"][0] == "4 of 4 and 4 marks agree (1.00), at least 0.99"
     marks = pl.read_csv(tmp_path / "marks.csv")["variant"].to_list()
-    counts = {name: marks.count(name) for name in ("as it is", "shift", "with nodules")}
-    assert counts == {"as it is": 4, "shift": 4, "with nodules": 7}
+    counts = {name: marks.count(name) for name in ("unchanged", "shift", "with nodules")}
+    assert counts == {"unchanged": 4, "shift": 4, "with nodules": 7}
     inserted = pl.read_csv(tmp_path / "inserted.csv")
     assert inserted["diameter_mm"].to_list() == [12.0, 6.0, 6.0]
 

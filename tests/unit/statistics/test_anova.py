@@ -130,7 +130,7 @@ def test_a_constant_difference_leaves_the_t_test_undefined() -> None:
 
 
 def test_groups_that_do_not_vary_leave_f_undefined() -> None:
-    with undefined(match="do not vary inside"):
+    with undefined(match="do not vary within the groups"):
         one_way_anova([GroupSummary(1, 0, 3), GroupSummary(2, 0, 3)])
 
 
@@ -159,7 +159,7 @@ def test_two_groups_that_do_not_vary_leave_t_undefined() -> None:
 
 
 def test_conditions_that_never_differ_leave_friedman_undefined() -> None:
-    with undefined(match="the conditions never differ"):
+    with undefined(match="the conditions do not differ"):
         friedman(np.array([[1.0, 1, 1], [2, 2, 2]]))
 
 
