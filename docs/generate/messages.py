@@ -60,7 +60,7 @@ def context_sections(command: str, texts: dict[str, str]) -> list[str]:
     """A section for each code of a command; a code without a text is an error."""
     return [
         f"### {code(name)}\n\n> {_readable(texts[name])}\n\n"
-        f"- **How it is found.** {context['found']}\n"
+        f"- **How it is found.** {context['how']}\n"
         f"- **Why it matters.** {context['why']}\n"
         f"- **What to do.** {context['do']}"
         for name, context in context_of(command).items()

@@ -205,4 +205,4 @@ def test_every_code_of_curation_and_each_warning_of_a_check_has_its_context() ->
     assert set(context_of("check")) <= set(message_texts())
     for command in ("check", "curate"):
         for context in context_of(command).values():
-            assert {name for name, text in context.items() if text} == {"found", "why", "do"}
+            assert {name for name, text in context.items() if text} == {"how", "why", "do"}
