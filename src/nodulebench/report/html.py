@@ -6,7 +6,13 @@ import polars as pl
 
 from nodulebench.core.documents.evaluation import Document
 from nodulebench.i18n.translator import LanguageName
-from nodulebench.report.content import NOTHING, Audience, ReportAttachments, report_content
+from nodulebench.report.content import (
+    NOTHING,
+    Audience,
+    Content,
+    ReportAttachments,
+    report_content,
+)
 from nodulebench.report.pages.templates import PageFrame, framed_page
 
 __all__ = ["Audience", "render_html"]
@@ -37,6 +43,11 @@ def render_html(
     content = report_content(
         document, curves, attachments, audience=audience, language_name=language
     )
+    return page(content)
+
+
+def page(content: Content) -> str:
+    """Content as one page."""
     translate = content.translate
     links = [(section.name, section.title) for section in content.sections]
     names = ["key"] if content.verdict is None else ["verdict", "key"]

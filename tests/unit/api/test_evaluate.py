@@ -146,7 +146,10 @@ def test_the_options_of_the_command_are_there() -> None:
         ({"marks": {"case_id": ["a"], "x_mm": [1.0, 2.0]}}, "marks: is not a table"),
         ({"marks": MARKS.drop("x_mm")}, "marks: column 'x_mm' is missing"),
         ({"marks": MARKS.rename({"score": "scor"})}, "marks: column 'scor' is not known. Did you"),
-        ({"marks": MARKS.with_columns(y_mm=np.nan)}, "marks row 1: y_mm 'nan' is not a finite"),
+        (
+            {"marks": MARKS.with_columns(y_mm=np.nan)},
+            "marks rows 1, 2, 3, 4: y_mm 'nan' is not a finite",
+        ),
         ({"marks": MARKS, "cases": ["a"]}, "cases: were given, but the reference has its own"),
         (
             {"marks": MARKS, "reference": NODULES},

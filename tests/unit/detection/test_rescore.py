@@ -58,7 +58,7 @@ def test_each_scan_is_scored_by_weights_that_never_saw_it(volume, weights, tmp_p
     captured = capsys.readouterr()
     assert "wrote" in captured.out
     assert "8 candidates of 4 scans" in captured.out
-    assert "1 of 4 scans were scored by weights that were trained on them: 'scan-2'" in captured.err
+    assert "1 of 4 scans was scored by weights that were trained on it: 'scan-2'" in captured.err
     rescored = pl.read_csv(tmp_path / "marks.csv")
     assert rescored["seriesuid"].to_list() == [name for name in names for _ in PLACES]
     scores = rescored["probability"].to_numpy().reshape(4, 2)

@@ -168,7 +168,7 @@ def test_result_verifies_and_says_where_it_was_read(folder: Path) -> None:
     assert result["operating_point"]["fp_per_case"] == 1.0
     assert result["metrics"]["fp_per_case"]["value"] <= 1.0
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "are read at 1 FP per case" in page
+    assert "are measured at 1 FP per case" in page
 
 
 def test_comparison_is_read_there_too(folder: Path) -> None:

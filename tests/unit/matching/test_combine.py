@@ -297,7 +297,7 @@ def test_a_submission_without_scores_cannot_be_averaged() -> None:
 def test_two_submissions_of_one_name_and_a_single_one_are_refused() -> None:
     with pytest.raises(InputError, match="submission 'p': has the name of another submission"):
         merge_candidates([candidates("p"), candidates("p")])
-    with pytest.raises(InputError, match=r"combination: of 1 submission\(s\)\. Give two or more"):
+    with pytest.raises(InputError, match=r"combination: of 1 submission\. Give two or more"):
         merge_candidates([candidates("p")])
 
 

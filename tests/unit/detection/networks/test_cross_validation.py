@@ -292,7 +292,7 @@ def test_a_training_that_was_killed_after_it_stopped_is_not_taken_up_again(
     examples: Examples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     areas = iter([0.9, 0.8, 0.99])
-    monkeypatch.setattr(training, "_area_of", lambda *_: next(areas))
+    monkeypatch.setattr(training, "area_under_roc", lambda *_: next(areas))
     course = Course(examples, tmp_path, replace(RECIPE, patience=1), held_back=(1,))
 
     def kill(*_: object) -> None:

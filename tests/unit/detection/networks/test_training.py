@@ -79,7 +79,7 @@ def test_training_stops_when_nothing_gets_better_and_returns_the_best_check(
     examples: Examples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     areas = iter([0.6, 0.9, 0.8, 0.7, 0.95])
-    monkeypatch.setattr(training, "_area_of", lambda *_: next(areas))
+    monkeypatch.setattr(training, "area_under_roc", lambda *_: next(areas))
     seen: list[training.Check] = []
     how = replace(RECIPE, check_every=4, patience=2)
 
