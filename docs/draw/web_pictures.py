@@ -3,7 +3,6 @@
 ``python docs/draw/web_pictures.py portal ADDRESS`` takes the site of ``nodulebench portal --demo``;
 ``python docs/draw/web_pictures.py check ADDRESS MARKS`` checks marks on that site.
 ``python docs/draw/web_pictures.py viewer SCANS X Y Z`` marks the nodule at this position in mm.
-``python docs/draw/web_pictures.py review PROJECT SCANS PERSON`` takes a batch to review.
 ``python docs/draw/web_pictures.py curation PAGE`` takes the ``curation.html`` of ``curate``.
 All need chromium and playwright (extra ``dev``).
 """
@@ -115,7 +114,7 @@ def open_viewer(*options: str | Path) -> Iterator[Page]:
 
 def draw_viewer(scans: Path, position_mm: list[float]) -> None:
     """The proposed outline of the nodule at this position, with its type."""
-    with open_viewer(scans, "--marks", tempfile.mkdtemp()) as page:
+    with open_viewer(scans, "--readings", tempfile.mkdtemp()) as page:
         page.evaluate(
             "(mm) => nodulebench.moveTo(nodulebench.volume.grid.toIndex(mm))", position_mm
         )
@@ -125,19 +124,6 @@ def draw_viewer(scans: Path, position_mm: list[float]) -> None:
         page.keyboard.press("x")
         page.wait_for_timeout(1_000)
         save_small(page, "viewer-outline.png")
-
-
-def draw_review(project: Path, scans: Path, person: str) -> None:
-    """A candidate as the reviewer sees it, enlarged in one plane."""
-    with open_viewer(project, "--images", scans, "--as", person) as page:
-        page.keyboard.press("n")
-        page.keyboard.press("x")
-        page.keyboard.press("v")
-        for _ in range(12):
-            page.keyboard.press("+")
-        page.keyboard.press("n")
-        page.wait_for_timeout(3_000)
-        save_small(page, "viewer-review.png")
 
 
 def save_small(page: Page, name: str) -> None:
@@ -153,7 +139,5 @@ if __name__ == "__main__":
         draw_curation(Path(sys.argv[2]))
     elif sys.argv[1] == "check":
         draw_check(sys.argv[2], Path(sys.argv[3]))
-    elif sys.argv[1] == "review":
-        draw_review(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4])
     else:
         draw_viewer(Path(sys.argv[2]), [float(number) for number in sys.argv[3:6]])
