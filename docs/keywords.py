@@ -12,10 +12,10 @@ TITLE = re.compile(r"^# .+\n", re.MULTILINE)
 
 def add_keywords(_app: Any, _page: str, source: list[str]) -> None:
     """Make each phrase a main entry of the index, and each of its words a word of the page."""
-    found = KEYWORDS.match(source[0])
-    if found is None:
+    header = KEYWORDS.match(source[0])
+    if header is None:
         return
-    phrases = [phrase.strip().lower() for phrase in found["phrases"].split(",")]
+    phrases = [phrase.strip().lower() for phrase in header["phrases"].split(",")]
     words = sorted({word for phrase in phrases for word in phrase.split()})
     entries = "\n".join(f"   ! single: {phrase}" for phrase in phrases)
     hidden = f".. meta::\n   :keywords: {', '.join(words)}\n\n.. index::\n{entries}\n"

@@ -40,7 +40,7 @@ def test_slices_are_cleaned_and_pass_the_check(capsys: pytest.CaptureFixture[str
     assert "wrote       2 slices of 1 patients to out" in out
     assert "files/s" in out
     assert run("deidentify", "out", "--check") == 0
-    assert capsys.readouterr().out.startswith("out: clean\nnot looked at: smoothed text over")
+    assert capsys.readouterr().out.startswith("out: clean\nnot checked: smoothed text over")
 
 
 def test_only_what_a_curation_admitted_is_cleaned(

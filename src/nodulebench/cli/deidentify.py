@@ -103,9 +103,9 @@ def command(
         for leftover in left:
             click.echo(f"error: {leftover.where}: {in_english(leftover.why)}.", err=True)
         click.echo(f"{folder}: {counted(len(left), 'leftover') if left else 'clean'}")
-        click.echo(f"not looked at: {in_english(Notice('check_unseen'))}")
+        click.echo(f"not checked: {in_english(Notice('check_unseen'))}")
         if not given["has_pixel_check"]:
-            click.echo(f"not looked at: {in_english(Notice('check_unsearched'))}")
+            click.echo(f"not checked: {in_english(Notice('check_unsearched'))}")
         return 1 if left else 0
     if given["out"] is None or key_table is None:
         raise click.UsageError("give --out and --key-table, or --check")

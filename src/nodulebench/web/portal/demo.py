@@ -109,7 +109,7 @@ def token_for_programs(site: Site) -> str:
 def _about(reference: Reference) -> str:
     return (
         f"A demonstration: {reference.cases.height} synthetic chest CT scans, small and coarse, "
-        f"with {reference.nodules.height} nodules whose places are known exactly. The baselines "
+        f"with {reference.nodules.height} nodules at exactly known positions. The baselines "
         "are candidate detectors of this package. Sign in as ada or lin, download the scans, and "
         "send your own marks, or an algorithm."
     )
@@ -129,7 +129,7 @@ def _sent(folder: Path, submissions: Sequence[Submission], *, runs: bool) -> Ite
     first = by_name[DETECTORS[0]]
     sure = replace(first, marks=first.marks.filter(pl.col("score") > SURE), slices=None)
     about = f"What {first.name} gives a score above {SURE}."
-    yield _Sent("lin", "Only what is sure", about, written(sure, "sure"))
+    yield _Sent("lin", "Confident detections", about, written(sure, "sure"))
     if runs:
         new_algorithm(folder / "densest", "python")
         packed = shutil.make_archive(str(folder / "densest"), "zip", folder / "densest")

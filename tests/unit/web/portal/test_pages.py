@@ -129,7 +129,7 @@ def test_the_demonstration_has_a_live_leaderboard(site: Site) -> None:
     browser = Browser(site)
     browser.sign_in("ada", PASSWORD)
     board = browser.get(f"/benchmarks/{path}").text
-    for expected in ("1 synthetic chest CT scans", "yours", *DETECTORS, "Only what is sure"):
+    for expected in ("1 synthetic chest CT scans", "yours", *DETECTORS, "Confident detections"):
         assert expected in board
     scan = re.search(r'href="([^"]+)">phantoms/phantom-0001.mhd', board)
     assert scan, board

@@ -77,8 +77,8 @@ def for_page(problems: Iterable[Problem], place: str = "") -> tuple[Problem, ...
         return " ".join(s for s in sentences if "nodulebench " not in s and " --" not in s)
 
     return tuple(
-        Problem(plain(one.where), plain(one.what), without_commands(plain(one.remedy)))
-        for one in folded_problems(problems)
+        Problem(plain(problem.where), plain(problem.what), without_commands(plain(problem.remedy)))
+        for problem in folded_problems(problems)
     )
 
 
